@@ -1,4 +1,4 @@
-//! The command line, and what runs behind it.
+//! The command line, and the command that it selects.
 
 use std::{
     collections::BTreeSet,
@@ -83,12 +83,12 @@ enum Command {
     Doctor(check::CheckArgs),
 }
 
-/// The command line. Its help says the same for `-h` and `--help`.
+/// The command line. `-h` and `--help` print the same text.
 fn command_line() -> clap::Command {
     plain_help(App::command())
 }
 
-/// Puts what a command says at length behind its options, and leaves the options that have a heading to `askback help`.
+/// Moves the long text of a command below its options, and moves options with a heading to `askback help`.
 fn plain_help(command: clap::Command) -> clap::Command {
     let text = |text: Option<&clap::builder::StyledStr>| text.map(ToString::to_string);
     let about = text(command.get_about()).unwrap_or_default();
@@ -116,7 +116,7 @@ fn plain_help(command: clap::Command) -> clap::Command {
         .about(about)
         .long_about(None)
         .after_help(behind.join("\n\n"));
-    // It is added behind the options with a heading, which it would inherit.
+    // Added before the options with a heading, because it would inherit the heading.
     let help = Arg::new("help").short('h').long("help").help("Print help");
     let help = help.help_heading(None::<&str>);
     shown
@@ -173,7 +173,7 @@ pub fn main() -> ExitCode {
         Ok(runtime) => {
             let mut outcome = Outcome::default();
             let ran = signals::run(&runtime, run(app, &mut outcome));
-            // The thread that reads the standard input ends with the process, not before.
+            // A thread that reads stdin cannot be stopped; it ends with the process.
             runtime.shutdown_background();
             match ran {
                 Ok(ran) => (outcome, ran.err()),
@@ -210,18 +210,18 @@ pub fn commands() -> Vec<String> {
 
 fn print_as_json(error: &Error, exit: Exit) {
     if let Ok(json) = error.json(exit) {
-        // Where it cannot be printed, the standard error still says what happened.
+        // If it cannot be printed, stderr still has the error.
         let _ = out::print_json(&json);
     }
 }
 
-/// Whether the command line asks for JSON, also in place of an error.
+/// Whether the command line asks for JSON. Errors are then JSON, too.
 fn says_json() -> bool {
     let mut options = env::args_os().take_while(|word| word != "--");
     options.any(|word| word == "--json")
 }
 
-/// Ends the process, which was started with a command line that makes no sense, or asks for help.
+/// Ends the process if the command line is invalid or asks for help.
 fn refused(mut error: clap::Error) -> ! {
     escape(&mut error);
     let line: Vec<_> = env::args_os()
@@ -241,14 +241,14 @@ fn refused(mut error: clap::Error) -> ! {
         print_as_json(&Error::usage(why).quoting(rest.trim()), Exit::Usage);
     }
     if error.use_stderr() && text::is_ci_job() {
-        // Its words are shown in the log of the CI job.
+        // A CI service could run commands in the text.
         let _ = write!(out::stderr(), "{}", error.render());
         std::process::exit(error.exit_code());
     }
     error.exit()
 }
 
-/// Escapes what acts or hides in the words of the command line that an error repeats.
+/// Escapes control characters and invisible characters in the parts of the command line that an error repeats.
 fn escape(error: &mut clap::Error) {
     let escaped = error.context().filter_map(|(kind, value)| {
         let value = match value {
@@ -256,7 +256,7 @@ fn escape(error: &mut clap::Error) {
             ContextValue::Strings(words) => {
                 ContextValue::Strings(words.iter().map(|word| text::line(word)).collect())
             }
-            // A suggestion has styles of its own, which stay if there is nothing to escape.
+            // A suggestion has its own styles. They stay if there is nothing to escape.
             ContextValue::StyledStrs(all) => {
                 let escaped = all.iter().map(|styled| {
                     let plain = styled.to_string();
@@ -277,7 +277,7 @@ fn escape(error: &mut clap::Error) {
     }
 }
 
-/// Prints a script that completes the words of a command line.
+/// Prints a shell script that completes command lines.
 fn print_completions(shell: Shell) -> Result<(), Error> {
     let mut script = Vec::new();
     clap_complete::generate(shell, &mut command_line(), "askback", &mut script);
@@ -361,7 +361,7 @@ mod tests {
         command.get_opts().filter(takes_value).cloned().collect()
     }
 
-    /// The options that stand under a heading, wherever they are; all others stand under `Options`.
+    /// The options listed under a heading in every command. All others are listed under `Options`.
     const HEADINGS: [(&str, &[&str]); 2] = [
         (
             "Signing in, where a server at an address wants it",

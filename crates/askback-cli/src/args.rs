@@ -1,5 +1,4 @@
-//! The arguments of a tool or prompt, as they stand on the command line: `key=value` and
-//! `key:=json`.
+//! The arguments of a tool or prompt on the command line: `key=value` and `key:=json`.
 
 use std::collections::BTreeMap;
 
@@ -23,17 +22,17 @@ pub struct Argument {
 
 #[derive(Debug, Clone, PartialEq)]
 pub enum ArgumentValue {
-    /// `key=value`: a text, to be read as its type wants.
+    /// `key=value`: a text, parsed according to the type of the argument.
     Text(String),
     Json(Value),
 }
 
-/// The place where arguments are written, which says how one is sent as it is.
+/// Where arguments are written. Error messages show how to pass a value there unparsed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Place {
     Shell,
     Line,
-    /// An answer to a form, to which no value of another type is sent.
+    /// An answer to a form. A value of the wrong type is an error.
     Form,
 }
 
@@ -52,8 +51,8 @@ pub fn parse(words: &[String]) -> Result<Vec<Argument>, Error> {
     Ok(arguments)
 }
 
-/// The arguments of a tool: each text is read as the type that the tool's input schema declares
-/// for it, and stays a string where it declares none.
+/// The arguments of a tool. Each text is parsed as the type that the tool's input schema declares for it; without a
+/// type it stays a string.
 pub fn for_tool(
     arguments: Vec<Argument>,
     schema: &Value,
@@ -76,8 +75,8 @@ pub fn for_tool(
     arguments.into_iter().map(read).collect()
 }
 
-/// The arguments of which a tool's input schema says nothing, where it could: a schema that takes others
-/// expressly, or is put together of several, may know any.
+/// The arguments that the tool's input schema does not know. Empty if the schema allows additional properties or
+/// combines several schemas, because these may know any argument.
 pub fn unknown<'a>(arguments: &'a Map<String, Value>, schema: &Value) -> Vec<&'a str> {
     const OTHERS: [&str; 11] = [
         "additionalProperties",
@@ -107,8 +106,7 @@ pub fn unknown<'a>(arguments: &'a Map<String, Value>, schema: &Value) -> Vec<&'a
     names.filter(|name| !known.contains_key(*name)).collect()
 }
 
-/// The arguments of a prompt, which are strings on the wire: a JSON string is taken as it is, any
-/// other JSON as its text.
+/// The arguments of a prompt. They are strings on the wire: a JSON string is used as it is, other JSON as its text.
 pub fn for_prompt(arguments: Vec<Argument>) -> BTreeMap<String, String> {
     arguments
         .into_iter()
@@ -122,7 +120,7 @@ pub fn for_prompt(arguments: Vec<Argument>) -> BTreeMap<String, String> {
         .collect()
 }
 
-/// Whether a word has the shape of an argument with a name.
+/// Whether a word has the form `name=value` or `name:=json`.
 pub fn names_one(word: &str) -> bool {
     let key = word.split_once('=').map(|(key, _)| key);
     let key = key.map(|key| key.strip_suffix(':').unwrap_or(key));
@@ -163,7 +161,7 @@ fn parse_one(word: &str) -> Result<Argument, Error> {
     })
 }
 
-/// An argument that the schema of a tool knows, as the field of a form. What the schema says of others cannot spoil it.
+/// The form field for an argument that the tool's schema knows. Faults elsewhere in the schema do not matter.
 fn field(schema: &Value, name: &str) -> Option<Field> {
     let property = schema.get("properties")?.get(name)?;
     let mut alone = json!({"type": "object", "properties": {name: property}});
@@ -176,7 +174,7 @@ fn field(schema: &Value, name: &str) -> Option<Field> {
     form.ok()?.fields.pop()
 }
 
-/// Whether a property says that it may be `null`.
+/// Whether the schema of a property allows `null`.
 fn allows_null(property: &Value) -> bool {
     let of_several = |keyword: &str| property[keyword].as_array().into_iter().flatten();
     let mut types = of_several("type").chain([&property["type"]]);
@@ -186,7 +184,7 @@ fn allows_null(property: &Value) -> bool {
             .any(|one| one["type"] == "null")
 }
 
-/// Reads a text as the value of a field. Where the field takes any text, the server decides about it.
+/// Parses a text as the value of a field. If the field takes any text, the server validates it.
 fn read_as(field: &Field, text: String, place: Place) -> Result<Value, Error> {
     let read = match &field.kind {
         FieldKind::Text(_) | FieldKind::Choice(_) => return Ok(Value::String(text)),
@@ -223,7 +221,7 @@ fn read_as(field: &Field, text: String, place: Place) -> Result<Value, Error> {
         let json = text::json(&Value::from(text).to_string());
         match place {
             Place::Shell => {
-                // It would end the quotes.
+                // A quote would end the quoted argument.
                 let json = json.replace('\'', "\\u0027");
                 error.hint(words!("{}:='{}' sends it all the same.", key, given(json)))
             }
@@ -233,11 +231,11 @@ fn read_as(field: &Field, text: String, place: Place) -> Result<Value, Error> {
     })
 }
 
-/// What does not fit of the arguments that a schema knows.
+/// The arguments that do not match the schema.
 pub fn unfit(arguments: &Map<String, Value>, schema: &Value) -> Vec<Issue> {
     let mut limits = Limits::default().forms;
     limits.answer_bytes = usize::MAX;
-    // Null stands for an argument that is not given.
+    // Null means that the argument is not given.
     let given = arguments.iter().filter(|(_, value)| !value.is_null());
     let unfit = given.filter_map(|(name, value)| field(schema, name)?.check(value, &limits).err());
     unfit.collect()
@@ -308,7 +306,7 @@ mod tests {
                 "properties": {"a": property},
                 "$defs": {"N": {"type": "integer"}, "Loop": {"$ref": "#/$defs/Loop"}},
             });
-            // However many others there are, and however odd.
+            // Other properties do not matter, however many and however odd they are.
             for other in 0..100 {
                 schema["properties"][format!("b{other}")] = json!({"type": other});
             }
@@ -471,7 +469,7 @@ mod tests {
             "1.5",
             "a=1.5: `a` must be a whole number",
         );
-        // It would be read as another number.
+        // Parsing would change the number.
         check(
             json!({"type": "integer"}),
             "18446744073709551616",

@@ -1,4 +1,4 @@
-//! Errors of the client: their words, and the reasons for which a server is not reached.
+//! Texts for errors of the client, and the reasons why a server could not be reached.
 
 use askback::client::ClientError;
 use askback_host::{
@@ -12,8 +12,7 @@ use crate::{
     target::Reach,
 };
 
-/// Splits an error into words of ours and the words of the other side. Any text in an error may
-/// hold a part of a peer's message.
+/// Splits an error into our own text and the peer's text. Any text in an error may contain a part of a peer's message.
 pub fn told(error: &ClientError) -> (Words, Option<PeerText>) {
     let quote = |text: &str| Some(PeerText::from(text)).filter(|_| !text.is_empty());
     match error {
@@ -77,7 +76,7 @@ pub fn told(error: &ClientError) -> (Words, Option<PeerText>) {
                 "the server answered with HTTP status {}: the client is not authorized",
                 *status
             ),
-            // It says which scopes are missing.
+            // The challenge says which scopes are missing.
             (!challenges.is_empty())
                 .then(|| quote(&challenges.join("\n")))
                 .flatten(),
@@ -123,7 +122,7 @@ pub fn told(error: &ClientError) -> (Words, Option<PeerText>) {
     }
 }
 
-/// The error of a command that is to be started in a folder that is missing: the program is not to blame.
+/// The error if the working directory of a command does not exist. The program is not at fault.
 pub fn no_folder(reach: &Reach) -> Option<Error> {
     let Reach::Start(command) = reach else {
         return None;
@@ -134,9 +133,9 @@ pub fn no_folder(reach: &Reach) -> Option<Error> {
     Some(Error::new(Kind::Connection, words).hint(hint))
 }
 
-/// The way out of what HTTP says of a server that was not reached, where there is one.
+/// What to do about an HTTP error, if anything is known.
 pub fn reach_hint(why: &str) -> Option<&'static str> {
-    // The words of rustls for an answer that is no TLS.
+    // The message of rustls for a response that is not TLS.
     why.contains("InvalidContentType")
         .then_some("This port does not seem to use TLS: if so, write http: instead of https:.")
 }

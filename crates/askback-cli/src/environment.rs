@@ -142,7 +142,7 @@ mod tests {
             own,
             &["DISPLAY", "DBUS_SESSION_BUS_ADDRESS", "XDG_RUNTIME_DIR"],
         );
-        // Another user's.
+        // A socket of another user.
         check(
             &["tmp/.X11-unix/X0", "run/user/UID/wayland-0"],
             |user| user + 1,

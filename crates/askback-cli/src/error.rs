@@ -78,14 +78,13 @@ pub enum Exit {
     Interrupted = 130,
 }
 
-/// The likely cause where a server refuses the state that it gave before.
+/// The likely cause if a server rejects its own state.
 pub const OTHER_PROCESS: &str = "The server may have sealed its state with a key that was lost when it restarted: give the server a persistent key.";
 
 impl Exit {
-    /// The exit code of a run: what it came to, and what ended it early, if anything did.
-    ///
-    /// A failure outweighs how the questions ended, and that an error of the tool. So does a no that is
-    /// expected: servers report it as an error, too.
+    /// The exit code of a run: from its outcome, and from the error that ended it early, if any. A failure takes
+    /// precedence over the ends of questions, and those over a tool error. An expected decline takes precedence over a
+    /// tool error, too, because servers report a decline as an error.
     pub fn of(outcome: Outcome, error: Option<&Error>) -> Self {
         match error.map(|error| error.kind).or(outcome.broken) {
             Some(Kind::Connection | Kind::OutcomeUnknown | Kind::Protocol) => Self::Failure,
@@ -164,7 +163,7 @@ impl Error {
         self
     }
 
-    /// The end of a call that the person interrupts, of which the server is told.
+    /// The end of a call that the user interrupted. The server was notified.
     pub fn cancelled(_: Interruption) -> Self {
         Self::new(
             Kind::Interrupted,
@@ -191,7 +190,7 @@ impl From<Unwritten> for Error {
     }
 }
 
-/// Our words alone: what a peer says is shown by a page.
+/// Only our own text. A page shows the peer's text.
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.message)?;
@@ -219,7 +218,7 @@ mod tests {
                 ..Outcome::default()
             };
             assert_eq!(Exit::of(outcome, error.as_ref()), exit);
-            // It is the same whether it ended the run, or a case of it.
+            // The exit code is the same for a run and for a case of a suite.
             let outcome = Outcome {
                 broken: kind,
                 ..outcome

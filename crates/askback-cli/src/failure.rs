@@ -1,4 +1,4 @@
-//! Errors, as a page shows them, and as JSON.
+//! Errors on a page and as JSON.
 
 use askback::{ErrorObject, protocol::RawJson};
 use askback_host::{
@@ -15,10 +15,10 @@ use serde_json::{
 
 use crate::error::{Error, Exit, Kind};
 
-/// The most characters of a peer's words, and of its result, that are shown of an error.
+/// The maximum number of characters of a peer's text, or of its result, that an error shows.
 const QUOTED: usize = 2048;
 
-/// The object that is printed in place of a result that would be JSON.
+/// The JSON object that is printed if there is no result.
 #[derive(Debug, Serialize)]
 struct Failure<'a> {
     error: Members<'a>,
@@ -41,16 +41,16 @@ struct Members<'a> {
 }
 
 impl Error {
-    /// The error as JSON, for a run that ends with this code.
+    /// The error as JSON, with the exit code of the run.
     pub fn json(&self, exit: Exit) -> Result<Box<RawValue>, JsonError> {
         let detail = self.quoted.as_ref().map(PeerText::raw);
         to_raw_value(&Failure {
             error: Members {
                 kind: self.kind,
                 exit_code: exit as u8,
-                // On a page, what is quoted follows.
+                // On a page, the quoted text follows.
                 message: self.message.as_str().trim_end_matches(':'),
-                // The words of the server are in its error.
+                // The server's error already has its text.
                 detail: detail.filter(|_| self.answer.is_none()),
                 hints: self.hints.iter().map(Words::as_str).collect(),
                 server: self.answer.as_deref(),
@@ -64,7 +64,8 @@ impl Error {
         self.put_rest(page, |page, hint| page.line(words!("  {}", hint)));
     }
 
-    /// Puts the error on a page, as what came of a command: the person may give another.
+    /// Puts the error on a page, below a command in a conversation. The user may enter another
+    /// command.
     pub fn put_below(&self, page: &mut Page) {
         page.item("× ", Style::Warning, self.message.clone());
         self.put_rest(page, |page, hint| page.note(Style::Plain, hint));
@@ -140,7 +141,7 @@ mod tests {
         check(&misfit(), Exit::Failure, expected);
     }
 
-    /// The error of a result that does not fit its schema.
+    /// An error for a result that does not match its schema.
     fn misfit() -> Error {
         let structured = RawJson::new(&json!({"total": "\u{9b}many"}));
         failed(ClientError::Output {

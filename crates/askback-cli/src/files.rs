@@ -54,11 +54,11 @@ const PASSED_OVER: [&str; 6] = [
 pub struct WatchedFiles {
     paths: UnboundedReceiver<PathBuf>,
     changed: BTreeSet<PathBuf>,
-    /// When the server was restarted for the last report, and how often in a row for the same files.
+    /// When the server was restarted for the last report, and how many times in a row for the same files.
     started: Option<Instant>,
     last: Vec<PathBuf>,
     repeats: u32,
-    /// How often the last call was repeated since the user entered something.
+    /// How many times the last call was repeated since the user entered something.
     calls: u32,
     /// Files that changed at each start. They no longer restart the server.
     aside: BTreeSet<PathBuf>,
@@ -69,7 +69,7 @@ pub struct WatchedFiles {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ChangedFiles {
     paths: Vec<PathBuf>,
-    /// Whether they changed at each recent start, and so no longer restart the server.
+    /// Whether these files changed at each of the last starts. If so, they no longer restart the server.
     pub is_aside: bool,
 }
 
@@ -99,7 +99,7 @@ impl WatchedFiles {
             let Ok(event) = event else { return };
             for path in event.paths {
                 if seen.counts(event.kind, &path) {
-                    // The conversation may be over.
+                    // The conversation may have ended.
                     let _ = sender.send(path);
                 }
             }
@@ -374,7 +374,7 @@ mod tests {
         let globs = ["*.log".to_owned()];
         let mut files =
             WatchedFiles::new(std::slice::from_ref(&folder), &globs).expect("it is there");
-        // The next report: what is ignored is not in it.
+        // Returns the next report, without ignored files.
         let noticed = async |files: &mut WatchedFiles| {
             let changed = files.changed().await;
             let names = changed.paths.iter().map(|path| {
@@ -404,7 +404,7 @@ mod tests {
         }
         let changed = files.changed().await.words().to_string();
         assert!(changed.ends_with("a.rs and 2 more"), "{changed}");
-        // A folder that comes with its files, such as after a change of the branch.
+        // A new folder that already has files, for example after switching branches.
         fs::create_dir_all(folder.join("target/new/inner")).expect("it is ours");
         write("target/new/inner/x.rs", "one");
         fs::rename(folder.join("target/new"), folder.join("new")).expect("it is ours");
@@ -430,7 +430,7 @@ mod tests {
             assert!(changed.words().to_string().ends_with("tools.json"));
             changed.is_aside
         };
-        // A user saves it often. The server writes it each time that it is started.
+        // The user saves it often. The server writes it at each start.
         for _ in 0..=MAX_REPEATS {
             assert!(!replaced(&mut files).await);
         }

@@ -1,4 +1,4 @@
-//! JSON schemas, where this build can check them.
+//! Checks JSON schemas, if this build can.
 
 #[cfg(feature = "json-schema")]
 use std::sync::Arc;
@@ -39,7 +39,7 @@ impl TryFrom<Value> for JsonSchema {
 impl JsonSchema {
     #[cfg(feature = "json-schema")]
     pub(crate) fn check(&self, found: &Value) -> Result<(), PeerText> {
-        // Parts of the value stand in it.
+        // The errors contain parts of the value.
         self.validator.validate(found).map_err(|error| {
             let place = error.instance_path().to_string();
             let place = if place.is_empty() {
@@ -51,7 +51,7 @@ impl JsonSchema {
         })
     }
 
-    /// Without the feature there is none.
+    /// Accepts every value, because this build cannot check schemas.
     #[cfg(not(feature = "json-schema"))]
     pub(crate) fn check(&self, _: &Value) -> Result<(), PeerText> {
         Ok(())

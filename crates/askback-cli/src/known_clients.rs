@@ -1,4 +1,4 @@
-//! Known clients, and what was seen of them: `known_clients.json`.
+//! Known clients and their recorded behaviour, from `known_clients.json`.
 
 use std::{sync::LazyLock, time::Duration};
 
@@ -13,44 +13,45 @@ use crate::{
     servers::{ConfigFile, EntryShape},
 };
 
-/// A client.
+/// A known client.
 #[derive(Debug, PartialEq, Eq, Deserialize)]
 pub struct KnownClient {
     pub name: &'static str,
-    /// Other names by which the command line takes it.
+    /// Other names for it on the command line.
     #[serde(default)]
     aliases: Vec<&'static str>,
-    /// Its name for people.
+    /// The name shown to users.
     #[serde(default)]
     title: Option<&'static str>,
-    /// The newest revision that it speaks, if it was seen.
+    /// The newest revision that it speaks, if recorded.
     #[serde(default)]
     pub revision: Option<&'static str>,
     #[serde(default)]
     asked: Vec<Ability>,
     #[serde(default)]
     undrawn: Vec<Ability>,
-    /// The name in its description of itself, or the beginning of it, with `-` at its end; none if others give the same.
+    /// The name that it sends in `clientInfo`, or the beginning of the name followed by `-`. `None` if other clients
+    /// send the same name.
     #[serde(default)]
     info: Option<&'static str>,
-    /// The links that it takes and no person sees.
+    /// The links that it answers without showing them to the user.
     #[serde(default)]
     unseen_links: Option<UnseenLinks>,
-    /// Absent if it was not seen.
+    /// Absent if not recorded.
     #[serde(default)]
     waits: Option<Waits>,
-    /// The files in which it names its servers. The first that names a server counts.
+    /// The files that list its servers. The first one that lists a server counts.
     #[serde(default)]
     pub files: Vec<ConfigFile>,
-    /// How these files describe a server.
+    /// The format of a server's entry in these files.
     #[serde(default)]
     pub entry: EntryShape,
-    /// The program that starts it, if it has one.
+    /// The program that starts it, if any.
     #[serde(default)]
     pub program: Option<&'static str>,
 }
 
-/// Links that a client answers by itself.
+/// Links that a client answers without asking the user.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 enum UnseenLinks {
@@ -58,44 +59,44 @@ enum UnseenLinks {
     Http,
 }
 
-/// How many seconds a client waits for a call; without a limit if absent.
+/// The timeouts of a client for a call, in seconds. Absent means no timeout.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 struct Waits {
-    /// For a call without any message.
+    /// For a call without progress notifications.
     silent: Option<u64>,
-    /// For a call with notes of progress.
+    /// For a call with progress notifications.
     progress: Option<u64>,
 }
 
-/// The waits of an unknown client: the defaults of the TypeScript SDK.
+/// The timeouts of an unknown client: the defaults of the TypeScript SDK.
 const UNKNOWN_WAITS: Waits = Waits {
     silent: Some(60),
     progress: Some(60),
 };
 
-/// How many seconds pass between two notes of progress.
+/// The time between two progress notifications, in seconds.
 const PROGRESS: u64 = 15;
 
-/// The most seconds that a call is held.
+/// The maximum time that a call is held, in seconds.
 const LONGEST_HOLD: u64 = 1500;
 
-/// The least seconds before the limit of a client at which a call is given back.
+/// A call is given back at least this many seconds before the client's timeout.
 const SHORTEST_MARGIN: u64 = 15;
 
-/// All rows of the file, in their order.
+/// All entries of the file, in order.
 static ALL: LazyLock<Vec<KnownClient>> = LazyLock::new(|| {
-    // A test reads them.
+    // A test parses the file.
     serde_json::from_str(include_str!("known_clients.json")).unwrap_or_default()
 });
 
-/// The clients whose files are known.
+/// The clients whose configuration files are known.
 static WITH_FILES: LazyLock<Vec<&KnownClient>> = LazyLock::new(|| {
     let all = ALL.iter();
     all.filter(|client| !client.files.is_empty()).collect()
 });
 
 impl Waits {
-    /// After how long a call is given back.
+    /// The time after which a call is given back.
     fn hold(self, has_progress: bool) -> Duration {
         let limit = match has_progress {
             true => self.progress,
@@ -116,7 +117,7 @@ impl KnownClient {
         &ALL
     }
 
-    /// The client that describes itself by this name.
+    /// The client that sends this name in `clientInfo`.
     pub fn of_info(name: &str) -> Option<&'static Self> {
         ALL.iter().find(|client| {
             client.info.is_some_and(|info| match info.ends_with('-') {
@@ -130,7 +131,8 @@ impl KnownClient {
         ALL.iter().find(|client| client.name == name)
     }
 
-    /// After how long a call is given back to a client with this name that waits for a person, if it is known or not.
+    /// The time after which a call that waits for the user is given back to a client with this name. The client may be
+    /// unknown.
     pub fn hold(name: &str, has_progress: bool) -> Duration {
         let waits = Self::of_info(name).and_then(|client| client.waits);
         waits.unwrap_or(UNKNOWN_WAITS).hold(has_progress)
@@ -140,23 +142,24 @@ impl KnownClient {
         self.title.unwrap_or(self.name)
     }
 
-    /// After how many seconds `askback wrap` in an entry gives a call back, at most.
+    /// The maximum number of seconds after which `askback wrap` in an entry gives a call back.
     pub fn hold_of(&self, entry: &Value) -> u64 {
         let waits = self.waits.unwrap_or(UNKNOWN_WAITS);
         let hold = self.entry.hold(entry);
         hold.unwrap_or_else(|| waits.hold(true).as_secs())
     }
 
-    /// After how many seconds the client gives up a call with notes of progress, if this is its entry. None if it never does.
+    /// The number of seconds after which the client gives up a call with progress notifications, for this entry. `None`
+    /// if it never gives up.
     pub fn limit_of(&self, entry: &Value) -> Option<u64> {
         let set = self.entry.timeout.as_ref()?.seconds(entry);
         let by_itself = self.waits.unwrap_or(UNKNOWN_WAITS).progress;
-        // Each note of progress restarts the timeout.
+        // Each progress notification restarts the timeout.
         let set = set.filter(|set| by_itself.is_some() || *set < 2 * PROGRESS);
         set.or(by_itself)
     }
 
-    /// The links that it does not show, behind what it asks.
+    /// Names the links that it does not show, as an addition to the questions that it shows.
     pub fn unseen_links_words(&self) -> &'static str {
         match self.unseen_links {
             None => "",
@@ -165,7 +168,7 @@ impl KnownClient {
         }
     }
 
-    /// How long it waits for a call, as a sentence.
+    /// The timeouts of its calls, as a sentence.
     pub fn waits_words(&self) -> Words {
         let told = |limit: Option<u64>| match limit {
             Some(seconds) => words!("{} s", seconds),
@@ -187,7 +190,7 @@ impl KnownClient {
         }
     }
 
-    /// Whether a person sees this question in full.
+    /// Whether the user sees this question in full.
     pub fn shows(&self, question: &InputRequest) -> bool {
         match question {
             InputRequest::Elicit(ElicitParams::Form(form)) => {
@@ -215,7 +218,7 @@ impl KnownClient {
     }
 }
 
-/// On the command line, a client is one whose files are known.
+/// The command line accepts only clients whose configuration files are known.
 impl ValueEnum for &'static KnownClient {
     fn value_variants<'a>() -> &'a [Self] {
         &WITH_FILES

@@ -1,12 +1,11 @@
-//! The `askback` command: opens any MCP server, and puts what it asks before a person.
+//! The `askback` command: connects to any MCP server, and shows its questions to the user.
 //!
-//! How a person is asked is [`askback_host`]; `session` joins that to a server, and each module of `commands` to what was
-//! typed.
+//! [`askback_host`] asks the user. `session` connects it to a server, and `commands` has a module for each command.
 //!
-//! Numbers and lengths come from servers, so arithmetic says what becomes of the largest: it saturates.
+//! Servers send numbers and lengths, so arithmetic must not overflow: it saturates.
 
 #![warn(clippy::arithmetic_side_effects)]
-// Only `main` leaves the crate: `pub` in a module means what the rest of the command may use.
+// The crate exports only `main`. `pub` in a module means that other modules of the crate may use the item.
 #![allow(unreachable_pub)]
 
 mod app;

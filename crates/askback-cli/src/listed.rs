@@ -1,4 +1,4 @@
-//! A server of a file of servers: as the file describes it, and with the values of its variables.
+//! A server from a configuration file: as the file describes it, and with the values of its variables.
 
 use std::{
     env,
@@ -32,10 +32,10 @@ pub struct ListedServer {
     folder: PathBuf,
     server: Value,
     names: Names,
-    /// Variables that hold secrets of ours.
+    /// Variables that contain our secrets.
     withheld: Vec<String>,
     document: Document,
-    /// The folder of the project that the file belongs to.
+    /// The project folder that the file belongs to.
     workspace: Option<PathBuf>,
 }
 
@@ -45,7 +45,7 @@ struct OwnMembers {
     oauth: SignInEntry,
 }
 
-/// The values of `type`, and the member that says how such a server is reached.
+/// The values of `type`, and the member that such a server requires.
 const TYPES: [(&str, &str); 6] = [
     ("stdio", "command"),
     ("http", "url"),
@@ -56,8 +56,8 @@ const TYPES: [(&str, &str); 6] = [
 ];
 
 impl ListedServer {
-    /// The server of this name. It is started in `folder`, unless the file says otherwise; `workspace` is
-    /// the folder of the project that the file belongs to.
+    /// Finds the server with this name. It is started in `folder` unless the file names another folder. `workspace` is
+    /// the project folder that the file belongs to.
     pub fn find(
         document: Document,
         name: &str,
@@ -116,11 +116,11 @@ impl ListedServer {
         &self.names
     }
 
-    /// The server as the file describes it, with the names of variables in the place of their values.
+    /// The server as the file describes it, with variable names instead of values.
     pub fn written(&self) -> Result<Target, Error> {
         let mut reach = self.reach(&self.server)?;
         match &mut reach {
-            // A path begins where its first variable says.
+            // A path that starts with a variable is kept as it is written.
             Reach::Start(command) => {
                 let said = |member: &str| {
                     let text = self.server[member].as_str();
@@ -142,7 +142,7 @@ impl ListedServer {
         Ok(self.reached(reach))
     }
 
-    /// The server with the values of its variables. Inputs are asked for.
+    /// The server with the values of its variables. Asks the user for inputs.
     pub fn target(&self) -> Result<Target, Error> {
         let written = self.written()?;
         if self.names.is_empty() && !self.server.to_string().contains("${") {
@@ -157,7 +157,7 @@ impl ListedServer {
         if let Reach::Address(address) = &reach
             && let Err(error) = address.http()
         {
-            // The URL may hold a secret now.
+            // The URL may contain a secret now.
             return Err(match self.names.is_empty() {
                 true => error,
                 false => Error::usage(
@@ -233,7 +233,7 @@ impl ListedServer {
             home: env::home_dir(),
             ..Values::default()
         };
-        // Before anybody types: what is not set stays so.
+        // Checks before asking the user for inputs, because unset variables stay unset.
         let unset = |name: &&String| !values.variables.contains_key(*name);
         if let Some(name) = self.names.variables.iter().find(unset) {
             return Err(missing(Missing::Variable(name.clone())));
@@ -273,7 +273,7 @@ impl ListedServer {
     }
 }
 
-/// A server without the member that its type says nothing of.
+/// Removes the member that does not belong to the server's type.
 fn of_type(mut server: Value) -> Value {
     let kind = server["type"].as_str();
     let reached = TYPES.iter().find(|(known, _)| kind == Some(*known));
@@ -294,8 +294,8 @@ fn sign_in<'de, D: Deserializer<'de>>(json: D) -> Result<SignInEntry, D::Error> 
     }
 }
 
-/// The variables that the file names as secrets of its clients. An entry that is otherwise wrong counts, too: another
-/// server must not get its secret.
+/// The variables that the file names as secrets of its clients, including those in invalid entries: no other server
+/// must get such a secret.
 fn withheld(document: &Document) -> Vec<String> {
     let servers = document.names().filter_map(|name| document.server(name));
     let named = servers.filter_map(|server| server["oauth"]["clientSecretEnv"].as_str());
@@ -374,7 +374,7 @@ mod tests {
         env::var("PATH").expect("every shell sets it")
     }
 
-    /// How a server is reached, and what is shown of it.
+    /// Returns how a server is reached, and what is shown of it.
     #[test]
     fn values_take_the_place_of_variables_and_are_not_shown() {
         #[track_caller]
@@ -412,7 +412,7 @@ mod tests {
             "https://a.test/mcp",
             "https://${NOT_SET:-a.test}/${NOT_SET:-mcp}",
         );
-        // The type says which of the two counts.
+        // The type decides which of the two counts.
         let both = r#""command": "x", "url": "https://a.test/mcp""#;
         check(&format!("{{{both}}}"), "x", "x");
         check(&format!(r#"{{{both}, "type": "stdio"}}"#), "x", "x");
@@ -467,7 +467,7 @@ mod tests {
                 ListedServer::find(document.clone(), name, file, folder, None)?.target()
             };
             find("plain").expect("it can be used");
-            // It may not be handed the secret that the wrong entry names.
+            // The server must not get the secret that the invalid entry names.
             assert_eq!(find("good").is_err(), oauth.contains("PWD"), "{oauth}");
             let bad = find("bad").map_err(|error| error.reason());
             match says {
@@ -509,7 +509,7 @@ mod tests {
             let quoted = error.quoted.as_ref().map_or("", PeerText::raw);
             let told = format!("{error}\n{quoted}");
             assert!(told.contains(says), "{told}");
-            // What a variable holds is in no error.
+            // No error contains the value of a variable.
             assert!(!told.contains(&path()), "{told}");
         }
         check("null", "its entry `it` is not an object");
@@ -535,7 +535,7 @@ mod tests {
             r#"{"command": "x", "type": "http"}"#,
             "has no `command` and no `url`",
         );
-        // Secrets of ours are for no server, even where a default is given.
+        // No server gets our secrets, even if a default is given.
         for name in ["ASKBACK_CLIENT_SECRET", "PWD", "pwd:-x", "env:PWD"] {
             check(
                 &format!(r#"{{"command": "x", "args": ["${{{name}}}"]}}"#),

@@ -1,4 +1,4 @@
-//! Finds the server that a command line means.
+//! Finds the server that the command line names.
 
 use std::{
     ffi::OsStr,
@@ -19,7 +19,7 @@ use crate::{
     typed::{self, TypedText},
 };
 
-/// The names under which a file of servers is looked for, from the working directory upward.
+/// The names of server files, searched for from the working directory upward.
 const FILES: [&str; 2] = ["mcp.json", ".mcp.json"];
 
 /// The options of the command line that say which server is meant.
@@ -68,7 +68,7 @@ impl TargetArgs {
         let word = words.remove(0);
         match self.meaning(&word) {
             Some(meaning) => self.name(meaning),
-            // The error says what is wrong with the file.
+            // This error explains what is wrong with the file.
             None if is_listed(&word).is_none() => self.name(Meaning::Listed(word)),
             None => return Err(meaningless(&word)),
         }
@@ -95,8 +95,8 @@ impl TargetArgs {
         }
     }
 
-    /// Takes the server from the words of a command line such as `server.py tool key=value`, or with the server
-    /// behind: `tool key=value server.py`.
+    /// Takes the server from words such as `server.py tool key=value`, or with the server at the end: `tool key=value
+    /// server.py`.
     pub fn take_server(
         &mut self,
         first: &mut String,
@@ -133,7 +133,7 @@ impl TargetArgs {
         }
     }
 
-    /// Names the server by these words, as [`TargetArgs::name_by`] does, and by nothing else.
+    /// Takes the server from these words, as [`TargetArgs::name_by`] does, and from nothing else.
     pub fn name_by_all(&mut self, mut words: Vec<String>) -> Result<(), Error> {
         self.name_by(&mut words)?;
         nothing_more(&words)
@@ -179,8 +179,8 @@ impl TargetArgs {
         typed::keep_out_of_files(&self.headers, &self.env)
     }
 
-    /// The servers meant: those that are named, or with `all` those of the file that are not disabled,
-    /// as far as they can be used. What is to be agreed to and typed for them is asked here.
+    /// The named servers, or with `all` the servers of the file that are enabled and usable. Asks the user for
+    /// agreements and inputs.
     pub fn targets(&self, all: bool) -> Result<Vec<Target>, Error> {
         let is_of_file = self.url.is_none() && self.command.is_empty();
         let is_unnamed = is_of_file && self.server.is_empty();
@@ -215,7 +215,7 @@ impl TargetArgs {
         Ok(targets)
     }
 
-    /// The servers of the file that are not disabled. Reports those that cannot be used.
+    /// The enabled servers of the file. Reports the ones that cannot be used.
     fn all(&self) -> Result<Vec<Target>, Error> {
         let mut targets = Vec::new();
         let mut first = None;
@@ -492,7 +492,7 @@ fn unreadable(Unreadable(why): Unreadable) -> Error {
     Error::usage("it is not a file of servers:").quoting(why)
 }
 
-/// The server that a person uses now.
+/// The server that the user uses now.
 fn used(listed: &ListedServer, file: &Path) -> Result<Target, Error> {
     listed.remark();
     listed.target().map_err(|error| within(file, error))
@@ -509,7 +509,7 @@ pub fn find_upward(folder: &Path) -> Option<PathBuf> {
 const OF_CLIENTS: [&str; 5] = [".codex", ".cursor", ".gemini", ".qwen", ".vscode"];
 
 fn in_file(file: &Path, layout: Layout, text: &str, name: &str) -> Result<ListedServer, Error> {
-    // A program is searched for from the folder in which it starts.
+    // A program is resolved relative to the folder in which it starts.
     let whole = std::path::absolute(file).unwrap_or_else(|_| file.to_owned());
     let folder = whole.parent().unwrap_or(Path::new(""));
     // Clients start it in the project folder.
@@ -520,8 +520,8 @@ fn in_file(file: &Path, layout: Layout, text: &str, name: &str) -> Result<Listed
     from_file(file, layout, text, name, folder).map_err(|error| within(file, error))
 }
 
-/// The server `name` of a file of servers, which is started in `folder`. Whatever the file says is that
-/// of a peer in an error, too: nobody may have agreed to it yet.
+/// The server `name` of a file, started in `folder`. Errors quote the file as peer text, because the user may not have
+/// agreed to the file yet.
 fn from_file(
     file: &Path,
     layout: Layout,

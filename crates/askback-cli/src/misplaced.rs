@@ -1,13 +1,13 @@
-//! A server that is named where the command line expects something else.
+//! Hints for a server named where the command line expects something else.
 
 use askback::internal::address::is_loopback_host;
 use askback_host::text;
 use clap::error::{ContextKind, ContextValue};
 
-/// The most letters in which a word differs from the command that is meant.
+/// The maximum number of letters by which a misspelled command may differ.
 const TYPING_ERRORS: usize = 2;
 
-/// Returns the words to type in place of one that the command line does not take. `line` has all words of it.
+/// Returns the words to type instead of one that the command line rejects. `line` is the whole command line.
 pub fn hint(error: &clap::Error, line: &[String], commands: &[&str]) -> Option<String> {
     let of = |kind| match error.get(kind) {
         Some(ContextValue::String(word)) => Some(word.as_str()),
@@ -15,7 +15,7 @@ pub fn hint(error: &clap::Error, line: &[String], commands: &[&str]) -> Option<S
     };
     let argument = of(ContextKind::InvalidArg)?;
     if let Some(value) = of(ContextKind::InvalidValue) {
-        // The value of an option is no server.
+        // The value of an option is not a server.
         let is_word = !argument.starts_with('-');
         let url = address(value).filter(|_| is_word)?;
         return Some(format!("write --url {url}"));
@@ -55,7 +55,7 @@ pub fn near<'a>(word: &str, commands: &[&'a str]) -> Option<&'a str> {
     (distance(&nearest) <= TYPING_ERRORS && word.len() > TYPING_ERRORS).then_some(nearest)
 }
 
-/// The URL that a word seems to mean, safe to show: it is one, or one without its beginning.
+/// The URL that a word seems to mean, safe to show. The word is a URL, or a URL without its scheme.
 pub fn address(word: &str) -> Option<String> {
     if word.starts_with("http://") || word.starts_with("https://") {
         return Some(text::line(word));
@@ -74,7 +74,7 @@ pub fn address(word: &str) -> Option<String> {
             .all(|c| c.is_ascii_alphanumeric() || "-.".contains(c));
     let is_port = port.is_none_or(|port| port.parse::<u16>().is_ok());
     let is_host = is_loopback_host(host) || host.contains('.');
-    // A bare name with a dot is rather a script.
+    // A bare name with a dot is more likely a script.
     let is_address = is_name && is_port && is_host && (port.is_some() || has_path);
     let scheme = match is_loopback_host(host) {
         true => "http",

@@ -1,4 +1,4 @@
-//! The model that replies where a server wants a text of one.
+//! The model that answers a server's sampling requests.
 
 use askback::Limits;
 use askback_host::models::Model;
@@ -15,7 +15,7 @@ pub struct ModelArgs {}
 
 #[cfg(not(feature = "models"))]
 impl ModelArgs {
-    /// The model: none.
+    /// Always `None`.
     pub fn model(&self, _: &Limits) -> Result<Option<Box<dyn Model>>, Error> {
         Ok(None)
     }
@@ -33,10 +33,10 @@ mod named {
 
     use super::{Error, Limits, Model};
 
-    /// Names the model, where the command line does not.
+    /// The model, unless the command line names one.
     const MODEL: &str = "ASKBACK_MODEL";
 
-    /// Holds the key of its provider, whichever that is.
+    /// The API key for the model's provider.
     const KEY: &str = "ASKBACK_MODEL_KEY";
 
     /// The options of models.
@@ -57,7 +57,7 @@ mod named {
     }
 
     impl ModelArgs {
-        /// The model that was named, if one was.
+        /// The model that the command line or the environment names.
         pub fn model(&self, limits: &Limits) -> Result<Option<Box<dyn Model>>, Error> {
             let Some(name) = self.name()? else {
                 return match (&self.model_url, &self.model_key_file) {
@@ -84,7 +84,7 @@ mod named {
                 .model_key_file
                 .as_ref()
                 .map(|file| text_file::read_at(file).map_err(|error| Error::unread(file, error)));
-            // A key is sent nowhere but where it is meant for.
+            // A key is only sent to the provider that it belongs to.
             let own = name
                 .provider
                 .variable()

@@ -1,18 +1,18 @@
-//! The name of a server that nobody has named: its script or package, never its launcher.
+//! Derives a name for a server from its script or package, never from its launcher.
 
 use std::path::{Component, Path};
 
-/// Programs that start servers, which are named by their arguments.
+/// Programs that start servers. The server is named after their arguments.
 const LAUNCHERS: &[&str] = &[
     "bun", "bunx", "cargo", "deno", "docker", "dotnet", "env", "go", "java", "node", "npm", "npx",
     "php", "pipx", "pnpm", "podman", "poetry", "python", "ruby", "ts-node", "tsx", "uv", "uvx",
     "yarn",
 ];
 
-/// The words of launchers that are no name.
+/// Subcommands of launchers. They are not names.
 const COMMANDS: &[&str] = &["container", "dlx", "exec", "run", "tool", "x"];
 
-/// The options behind which the name is.
+/// Options followed by the name.
 const NAMING: &[&str] = &[
     "-jar",
     "-m",
@@ -25,7 +25,7 @@ const NAMING: &[&str] = &[
     "--spec",
 ];
 
-/// Options of interpreters and package runners behind which there is a value.
+/// Options of interpreters and package runners that take a value.
 const VALUED: &[&str] = &[
     "-C",
     "-W",
@@ -48,7 +48,7 @@ const VALUED: &[&str] = &[
     "--with",
 ];
 
-/// Options of containers behind which there is a value.
+/// Options of container runtimes that take a value.
 const OF_CONTAINERS: &[&str] = &[
     "-e",
     "-p",
@@ -66,28 +66,28 @@ const OF_CONTAINERS: &[&str] = &[
     "--workdir",
 ];
 
-/// Endings of what is a file, and no package.
+/// Extensions of files that are not packages.
 const EXTENSIONS: &[&str] = &[
     "cjs", "cs", "dll", "go", "jar", "js", "mjs", "php", "py", "rb", "sh", "ts",
 ];
 
-/// Scripts whose names say nothing.
+/// Script names that are too generic.
 const SCRIPTS: &[&str] = &["__main__", "app", "cli", "index", "main", "mod", "server"];
 
-/// Folders whose names say nothing of the scripts in them.
+/// Folder names that are too generic.
 const FOLDERS: &[&str] = &["bin", "build", "dist", "lib", "out", "src"];
 
 pub fn of_command(program: &str, args: &[String]) -> String {
     match launched(program, args) {
-        // A launcher may start another one.
+        // A launcher may start another launcher.
         Some((word, rest)) if launcher(word).is_some() => of_command(word, rest),
         Some((word, _)) => of_word(word),
         None => stem(program),
     }
 }
 
-/// How many of the arguments are those of a launcher: the ones up to the server that it starts. An option of theirs may
-/// have no value, and the word behind it may be what runs.
+/// The number of arguments that belong to a launcher, before the server that it starts. A known option may have no
+/// value; the word after it may then be the program that runs.
 pub fn launcher_args(program: &str, args: &[String]) -> usize {
     match (launcher(program), launched(program, args)) {
         (None, _) => 0,
@@ -101,12 +101,12 @@ pub fn launcher_args(program: &str, args: &[String]) -> usize {
 
 fn launcher(program: &str) -> Option<String> {
     let name = stem(program);
-    // There is more than one python.
+    // The name of a Python interpreter may have a version.
     let name = name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
     LAUNCHERS.contains(&name).then(|| name.to_owned())
 }
 
-/// The argument that says what a launcher starts, and those behind it.
+/// The argument that names what a launcher starts, and the arguments after it.
 fn launched<'a>(program: &str, args: &'a [String]) -> Option<(&'a str, &'a [String])> {
     let (valued, naming) = match &*launcher(program)? {
         "docker" | "podman" => (OF_CONTAINERS, &[][..]),
@@ -137,7 +137,7 @@ fn of_word(word: &str) -> String {
     {
         return of_script(Path::new(word));
     }
-    // A package may be followed by its version, and be within a scope or a registry.
+    // A package may have a version, a scope or a registry.
     let word = word.trim_end_matches('/');
     let last = word.rsplit('/').next().unwrap_or(word);
     let name = last.split(['@', ':']).next().unwrap_or(last);
@@ -148,7 +148,7 @@ fn of_word(word: &str) -> String {
     }
 }
 
-/// The file of a script, or the folder that says more.
+/// The name of a script's file, or of its folder if the file name is too generic.
 fn of_script(script: &Path) -> String {
     let file = |path: &Path| {
         let name = path.file_name().unwrap_or(path.as_os_str());

@@ -1,5 +1,5 @@
-//! Servers that can ask only in an older revision. The Python SDKs answer in 2026-07-28, in which a server asks with
-//! a result, but their tools ask with a request, which fails there.
+//! Servers that can ask only in an older revision. The Python SDKs speak 2026-07-28, in which a server asks with a
+//! result, but their tools ask with a request, which fails there.
 
 use std::{collections::BTreeMap, path::PathBuf};
 
@@ -9,13 +9,13 @@ use serde::{Deserialize, Serialize};
 
 use crate::{error::Error, private_file, target::Target};
 
-/// The newest revision in which a server asks by a request.
+/// The newest revision in which a server asks with a request.
 pub const REVISION: Revision = Revision::LATEST_LEGACY;
 
 /// Requests that a server makes during a call.
 const ASKS: [&str; 3] = ["elicitation/create", "sampling/createMessage", "roots/list"];
 
-/// How many servers are remembered.
+/// The maximum number of remembered servers.
 const MAX_SERVERS: usize = 1_000;
 
 /// Whether a failed tool's message says that its server cannot ask in the current revision. Recognizes the messages
@@ -59,7 +59,7 @@ struct OlderServer {
     since: u64,
 }
 
-/// The longest name and version of a server that are kept, in bytes.
+/// The maximum length of the stored name and version, in bytes.
 const CLAIMS_BYTES: usize = 256;
 
 /// The name and version in the greeting of a server.
@@ -105,7 +105,7 @@ impl AskingRevision {
         };
         let claims = clipped(&claims, CLAIMS_BYTES);
         match &known.claims {
-            // The greeting of 2026-07-28 need not have them.
+            // In 2026-07-28, the greeting need not have a name and version.
             None => self.keep(Some(claims), known.since),
             Some(known) if *known != claims => self.change(|all| _ = all.remove(&self.server)),
             Some(_) => {}
@@ -122,7 +122,7 @@ impl AskingRevision {
         });
     }
 
-    /// Changes the remembered servers. If the write fails, the next conversation finds this out again.
+    /// Changes the remembered servers. If the write fails, the next conversation detects the server again.
     fn change(&self, change: impl FnOnce(&mut Servers)) {
         let Some(path) = &self.path else { return };
         // Treat an unreadable file as empty.
@@ -160,7 +160,7 @@ mod tests {
         };
         let (pizza, other) = (older("pizza"), older("other"));
         let claims = |claims: &str| Some(claims.to_owned());
-        // A file of an earlier askback is not read.
+        // A file written by an earlier version of askback is ignored.
         private_file::make_folder(&folder).expect("the temporary folder can be written");
         private_file::write(&path, r#"["pizza"]"#).expect("it is ours");
         assert!(!pizza.is_older(0));

@@ -1,4 +1,4 @@
-//! All that it takes to open a connection to a server, as often as that is wanted.
+//! Opens connections to a server, any number of times.
 
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ use crate::{
     wire::Observer,
 };
 
-/// A function that keeps events from a front end: it returns those that are not its own.
+/// A filter for events: returns those that belong to the front end.
 pub type Take = Arc<dyn Fn(Event) -> Option<Event> + Send + Sync>;
 
 pub struct Opener {
@@ -27,22 +27,22 @@ pub struct Opener {
     pub relay: Relay,
     pub authorization: Option<Authorization>,
     pub observer: Option<Observer>,
-    /// Keeps events from the front end.
+    /// Filters the events before they reach the front end.
     pub take: Take,
-    /// What is remembered of the revision in which the server asks.
+    /// What is remembered about the revision in which the server asks.
     pub older: AskingRevision,
     pub stderr: Option<StderrFile>,
     pub limits: Limits,
     pub protocol: Protocol,
     pub role: Role,
-    /// The sentence that says which server is waited for.
+    /// The sentence that says which server is being waited for.
     pub waiting: Words,
-    /// Whether requests to a model may be answered with calls of tools.
+    /// Whether sampling requests may be answered with tool calls.
     pub calls_tools: bool,
 }
 
 impl Opener {
-    /// Has the front end answer questions, those that the client that is played can be asked and shows.
+    /// Lets the front end answer questions, limited to those that the played client supports and shows.
     fn answering(&self, client: ClientBuilder) -> ClientBuilder {
         let role = self.role;
         let client = self.relay.answering(client, role.abilities());

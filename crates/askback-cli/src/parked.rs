@@ -25,16 +25,16 @@ use serde_json::{Map, Value, value::RawValue};
 
 use crate::{error::Error, private_file};
 
-/// How long a call is kept, whatever its server says about its state.
+/// The maximum time that a call is kept, even if its state is valid for longer.
 const KEPT: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// How many calls are kept.
+/// The maximum number of kept calls.
 const MOST: usize = 256;
 
 #[derive(Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ParkedCall {
-    /// The arguments of `askback call` that made it.
+    /// The arguments of the `askback call` command that made the call.
     pub line: Vec<String>,
     pub folder: PathBuf,
     /// The server's local name.
@@ -45,13 +45,13 @@ pub struct ParkedCall {
     pub asked: Box<RawValue>,
     /// The answers so far, by the keys of their questions.
     pub answers: BTreeMap<String, Value>,
-    /// Whether the answers were sent. The server may have taken them, even if no result came.
+    /// Whether the answers were sent. The server may have received them even if no result arrived.
     #[serde(default)]
     pub sent: bool,
     /// Whether a question of an earlier round was refused.
     #[serde(default)]
     pub refused: bool,
-    /// When the result came, in seconds since 1970.
+    /// When the result arrived, in seconds since 1970.
     pub since: u64,
 }
 
@@ -80,7 +80,7 @@ impl ParkedCall {
         }
     }
 
-    /// Whether every question has an answer, so that only the delivery is missing.
+    /// Whether every question has an answer, so that the answers only need to be sent.
     pub fn is_answered(&self) -> Result<bool, Error> {
         let (questions, _) = self.asks()?;
         Ok(questions.iter().all(|(key, _)| self.answer(key).is_some()))
@@ -167,7 +167,7 @@ impl Parking {
             }
             Err(TryLockError::Error(error)) => return Err(failed(error)),
         }
-        // Another program may have ended it meanwhile.
+        // Another program may have ended it in the meantime.
         let call = read(&path).map_err(failed)?.ok_or_else(unknown)?;
         if !is_kept(&call) {
             forget(&path)?;

@@ -1,4 +1,4 @@
-//! The permissions of a person for models and a server, beyond the session.
+//! Permissions that a user gave permanently, for models and a server.
 
 use std::{collections::BTreeMap, io, path::PathBuf};
 
@@ -9,10 +9,10 @@ use crate::{private_file, target::Target};
 
 #[derive(Debug, Clone)]
 pub struct Permissions {
-    /// None where the user has no folder for it.
+    /// `None` if the user has no folder for it.
     path: Option<PathBuf>,
-    /// The server as the user configured it: its name, and how it is reached. What it calls itself has
-    /// no part in it.
+    /// The server as the user configured it: its name, and how it is reached. The name that the server claims is
+    /// ignored.
     server: String,
 }
 
@@ -48,7 +48,7 @@ impl Permissions {
         })
     }
 
-    /// Keeps what the person said; of what holds for a session, nothing.
+    /// Stores a permanent permission. Permissions for the session are not stored.
     pub fn keep(&self, permission: Permission) -> io::Result<()> {
         let Some(path) = &self.path else {
             return Err(io::Error::other("no folder for it"));

@@ -20,16 +20,16 @@ use crate::{
     target::{self, Command, Reach, Target},
 };
 
-/// The longest `--timeout`: an hour.
+/// The maximum for `--timeout`: an hour.
 const MOST_SECONDS: u64 = 60 * 60;
 
-/// The most messages that are read while one answer is waited for.
+/// The maximum number of messages to read while waiting for one answer.
 const MESSAGES: usize = 1_024;
 
-/// How long a process may take to start, unless the person says otherwise.
+/// How long a process may take to start, by default.
 const START: Duration = Duration::from_secs(30);
 
-/// How long a process may take to end once its input is closed, unless it takes longer to answer.
+/// How long a process may take to exit after its input is closed, unless an answer may take longer.
 const EXIT: Duration = Duration::from_secs(5);
 
 /// The options of every command that probes a server.
@@ -40,7 +40,7 @@ pub struct ProbeArgs {
     /// Wait so many seconds for an answer
     #[arg(long, value_name = "SECONDS", value_parser = seconds_until(MOST_SECONDS))]
     timeout: Option<u64>,
-    // A group with a heading stands behind all that has none: clap carries a heading on to what follows.
+    // Must follow all options without a heading, because clap applies a heading to everything after it.
     #[command(flatten)]
     sign_in: SignInArgs,
 }
@@ -54,13 +54,12 @@ impl ProbeArgs {
         self.target.target()
     }
 
-    /// The same server by another name in the same file, as another principal reaches it.
+    /// The same server under another name in the same file, with credentials of another principal.
     pub fn other(&self, name: &str) -> Result<Target, Error> {
         self.target.named(name).target()
     }
 
-    /// Returns the bounds, where an answer is waited for as long as this unless the person says
-    /// otherwise, and the server is tried for this time in all.
+    /// Returns the bounds. `patience` is the default time to wait for an answer, and `whole` the time for all probes.
     pub fn bounds(&self, patience: Duration, whole: Duration) -> Bounds {
         let mut limits = Limits::default();
         let timeout = self.timeout.map(Duration::from_secs);
@@ -75,8 +74,7 @@ impl ProbeArgs {
         }
     }
 
-    /// Returns how the server is reached, with the tokens that are kept for it. Nobody is signed in,
-    /// and nothing registered.
+    /// Returns how the server is reached, with the stored tokens. Never signs in or registers a client.
     pub fn way(&self, target: &Target, bounds: &Bounds) -> Result<Way, Error> {
         let authorization = match &target.reach {
             Reach::Address(address) if !address.is_authorized() => {
@@ -110,7 +108,7 @@ pub fn way(
         }
         _ => None,
     };
-    // It names what is wrong with the address.
+    // The error says what is wrong with the address.
     let transport = address.http()?;
     let transport = match authorization {
         Some(stored) => transport.authorize(stored),

@@ -1,4 +1,4 @@
-//! The receipts that this user's host has signed, and the keys with which it signs them.
+//! The receipts that this user's host signed, and the keys for signing them.
 
 use std::{
     collections::BTreeMap,
@@ -16,22 +16,22 @@ use serde::{Deserialize, Serialize};
 
 use crate::{own_files, private_file, target::Target};
 
-/// The longest line of the list that is read, in bytes. A receipt takes less than 1 KiB.
+/// The maximum length of a line of the list, in bytes. A receipt takes less than 1 KiB.
 const LINE_MAX_BYTES: u64 = 8 << 10;
 
-/// The folder in which a user's receipts are kept.
+/// The folder with a user's receipts.
 #[derive(Debug, Clone)]
 pub struct ReceiptFolder(PathBuf);
 
-/// A receipt that was signed here.
+/// A receipt that this host signed.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct SignedReceipt {
-    /// The server, as the person named it.
+    /// The name of the server, as configured by the user.
     pub server: String,
     pub receipt: Receipt,
 }
 
-/// The receipts of one key, and whether they are whole.
+/// The receipts of one key, and whether the chain is complete.
 #[derive(Debug)]
 pub struct ReceiptChain {
     pub server: String,
@@ -41,7 +41,7 @@ pub struct ReceiptChain {
     pub fault: Option<String>,
 }
 
-/// How many receipts each key has signed, kept apart from the list: a list that was cut at its end is recognized.
+/// How many receipts each key signed. Stored apart from the list, so that a truncated list is detected.
 type Counts = BTreeMap<String, u64>;
 
 /// Signs receipts for one server.
@@ -53,14 +53,14 @@ struct ServerReceipts {
     name: String,
 }
 
-/// Returns the text by which the keys of servers differ: the address, or the digest of the command and its folder.
+/// Returns the text that identifies a server: its address, or the digest of its command and folder.
 fn identity(target: &Target) -> String {
     let address = target.reach.endpoint();
     address.map_or_else(|| target.digest(), |url| url.into())
 }
 
 impl ReceiptFolder {
-    /// The folder of this user; none if the user has no folder for state.
+    /// The folder of this user. `None` if the user has no folder for state.
     pub fn of_user() -> Option<Self> {
         Some(Self(state_dir()?.join("askback").join("receipts")))
     }
@@ -74,7 +74,7 @@ impl ReceiptFolder {
         }
     }
 
-    /// Returns the public key for a server. It is made when it is first needed.
+    /// Returns the public key for a server. Creates it on first use.
     ///
     /// # Errors
     ///
@@ -131,7 +131,7 @@ impl ReceiptFolder {
         Ok(chains)
     }
 
-    /// Where the list is kept.
+    /// The path of the list.
     pub fn list(&self) -> PathBuf {
         self.0.join("receipts.jsonl")
     }
@@ -140,7 +140,7 @@ impl ReceiptFolder {
         self.0.join("counts.json")
     }
 
-    /// The signer for a server, under the lock of the list.
+    /// The signer for a server. The caller holds the lock of the list.
     fn signer(&self, server: &str) -> io::Result<ReceiptSigner> {
         let path = self.0.join("secret");
         let secret = match private_file::read(&path)? {
@@ -173,7 +173,7 @@ impl ReceiptFolder {
             if read == 0 {
                 break;
             }
-            // A line that was cut off is a receipt that is missing, which the counts tell.
+            // A truncated line is a missing receipt, which the counts reveal.
             if let Ok(signed) = serde_json::from_slice(&line) {
                 take(signed);
             }
@@ -203,7 +203,7 @@ impl ReceiptFolder {
             server: name.to_owned(),
             receipt,
         };
-        // The first line end ends a line that was cut off.
+        // The first newline ends a line that was truncated.
         let line = format!("\n{}\n", serde_json::to_string(&signed)?);
         own_files::append(&self.list())?.write_all(line.as_bytes())?;
         let sequence = signed.receipt.sequence;

@@ -1,4 +1,4 @@
-//! Clients that `--as` plays: older ones, and clients that can do less.
+//! Clients that `--as` plays: older clients, and clients with fewer capabilities.
 
 use std::str::FromStr;
 
@@ -15,11 +15,11 @@ use crate::known_clients::KnownClient;
 pub struct Role {
     pub client: Option<&'static str>,
     pub named: Option<Revision>,
-    /// Whether it has each of [`Ability::ALL`].
+    /// Whether it has each ability of [`Ability::ALL`].
     can: [bool; Ability::ALL.len()],
 }
 
-/// Something that `--as` can take away from a client.
+/// A capability that `--as` can remove from a client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Ability {
@@ -35,7 +35,7 @@ pub enum Ability {
 /// The name of an unknown client.
 const PLAYED: &str = "the client that is played";
 
-/// The word that takes all [`Ability::QUESTIONS`] away.
+/// The word that removes all [`Ability::QUESTIONS`].
 const NO_QUESTIONS: &str = "no-questions";
 
 impl Ability {
@@ -52,7 +52,7 @@ impl Ability {
     /// The kinds of questions.
     const QUESTIONS: [Self; 4] = [Self::Forms, Self::Links, Self::Sampling, Self::Roots];
 
-    /// The word that takes it away.
+    /// The word that removes the ability.
     fn word(self) -> &'static str {
         match self {
             Self::Forms => "no-forms",
@@ -102,7 +102,7 @@ impl Default for Role {
 }
 
 impl Role {
-    /// Reads a known client, a revision, and words that take something away, with commas between them.
+    /// Parses a known client, a revision and words that remove abilities, separated by commas.
     pub fn read(text: &str) -> Result<Self, String> {
         let mut role = Self::default();
         for word in text.split(',').map(str::trim) {
@@ -127,7 +127,7 @@ impl Role {
         Ok(role)
     }
 
-    /// A client of which it was seen what it can do.
+    /// A known client whose capabilities were recorded.
     fn client_named(name: &str) -> Option<&'static KnownClient> {
         KnownClient::named(name).filter(|client| client.revision.is_some())
     }
@@ -164,7 +164,8 @@ impl Role {
         }
     }
 
-    /// The only revision that it speaks. A client that speaks the newest one speaks older ones with older servers.
+    /// The only revision that it speaks. A client that speaks the newest revision also speaks older ones with older
+    /// servers.
     pub fn revision(self) -> Option<Revision> {
         let known = self.client.and_then(KnownClient::named);
         let known = known.and_then(|client| client.revision?.parse().ok());
@@ -172,10 +173,10 @@ impl Role {
         self.named.or(known)
     }
 
-    /// The words that make this client; none if it is askback itself.
+    /// The words that select this client. `None` for askback itself.
     pub fn played(self) -> Option<Words> {
         let known = self.client.and_then(KnownClient::named);
-        // What a known client cannot do goes without saying.
+        // The limits of a known client need no words.
         let less = Ability::ALL
             .into_iter()
             .filter(|ability| !self.can(*ability) && known.is_none_or(|it| it.can(*ability)));
@@ -186,7 +187,7 @@ impl Role {
         (!words.as_str().is_empty()).then_some(words)
     }
 
-    /// The kinds of questions that it does not declare, as the end of a sentence; none if it declares all.
+    /// The kinds of questions that it does not declare, as the end of a sentence. `None` if it declares all.
     pub fn undeclared(self) -> Option<Words> {
         let lacking = Ability::QUESTIONS.into_iter().filter(|it| !self.can(*it));
         let lacking = Words::join(lacking.map(|kind| kind.as_str().into()), ", ");
@@ -216,7 +217,7 @@ impl Role {
         !Ability::QUESTIONS.into_iter().any(|kind| self.can(kind))
     }
 
-    /// Why it does not show a form, as a sentence; none if it does.
+    /// Why it does not show a form, as a sentence. `None` if it shows the form.
     pub fn cannot_show(self, form: &FormSchema) -> Option<Words> {
         let is_lacking = |kind: &Ability| {
             let mut fields = form.fields.iter();
@@ -282,7 +283,7 @@ mod tests {
         for text in ["codex,2025-11-25", "2025-11-25,codex"] {
             check(text, Some("2025-11-25"), &codex, "codex,2025-11-25");
         }
-        // A client that speaks the newest revision speaks older ones, too.
+        // A client that speaks the newest revision also speaks older ones.
         let claude = ["sampling", "tasks"];
         check("claude-code", None, &claude, "claude-code");
         let less = ["links", "sampling", "tasks"];

@@ -1,14 +1,14 @@
 //! Seconds on the command line.
 
-/// The longest `--timeout`: a year.
+/// The maximum for `--timeout`: a year.
 const MOST_SECONDS: u64 = 365 * 24 * 60 * 60;
 
-/// Reads what `--timeout` is given: `4`, `4s` or `2m`.
+/// Parses the value of `--timeout`: `4`, `4s` or `2m`.
 pub fn seconds(text: &str) -> Result<u64, String> {
     seconds_until(MOST_SECONDS)(text)
 }
 
-/// Reads a number of seconds of at most so many.
+/// Parses a number of seconds, up to a maximum.
 pub fn seconds_until(most: u64) -> impl Fn(&str) -> Result<u64, String> + Clone + Send + Sync {
     move |text| {
         let (number, unit) = match (text.strip_suffix('s'), text.strip_suffix('m')) {

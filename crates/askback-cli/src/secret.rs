@@ -52,7 +52,8 @@ const BEGINNINGS: [&str; 23] = [
     "-----BEGIN",
 ];
 
-/// Token prefixes with which words begin as well. Such words are shorter than a token, or have no digit.
+/// Prefixes of tokens that are also prefixes of ordinary words. An ordinary word is shorter than a token, or has no
+/// digit.
 const WORDY: [&str; 20] = [
     "AGE-SECRET-KEY-",
     "ATATT3",
@@ -85,10 +86,10 @@ const PLAIN_HEADERS: [&str; 4] = ["accept", "accept-language", "content-type", "
 /// How many bytes of a URL, or after a name, are examined.
 const LOOKED_AT: usize = 4096;
 
-/// The fewest characters of a token that is known by its signs alone.
+/// The minimum length of a token that is recognized by its characters alone.
 const RANDOM: usize = 32;
 
-/// The fewest characters of a token in a text that nothing else says to be secret.
+/// The minimum length of a token in a text without other signs of a secret.
 const TOKEN: usize = 16;
 
 pub fn is_name(name: &str) -> bool {
@@ -135,7 +136,7 @@ pub fn holds(value: &Value) -> bool {
     }
 }
 
-/// Splits a header into the word before its token and the rest, such as `Bearer ` and the token.
+/// Splits a header into the scheme before its token and the rest, such as `Bearer ` and the token.
 pub fn after_scheme(text: &str) -> (&str, &str) {
     let end = text.find(' ').map_or(0, |at| at.saturating_add(1));
     let (scheme, rest) = text.split_at(end);
@@ -172,13 +173,13 @@ fn is_long(part: &str) -> bool {
     part.len() >= TOKEN && part.contains(|c: char| c.is_ascii_digit())
 }
 
-/// Whether a word stands before a token.
+/// Whether the word is an authentication scheme.
 fn is_scheme(word: &str) -> bool {
     SCHEMES.iter().any(|known| known.eq_ignore_ascii_case(word))
 }
 
-/// The parts of a text that may be tokens. Behind an escape, as in JSON within the text, the part is one with the letters
-/// of the escape and one without.
+/// The parts of a text that may be tokens. After an escape, as in JSON within the text, there are two parts: one with
+/// the letters of the escape and one without.
 fn parts(text: &str) -> impl Iterator<Item = &str> {
     let is_part = |c: char| c.is_ascii_alphanumeric() || "_-.".contains(c);
     text.split_inclusive(move |c| !is_part(c))
@@ -191,7 +192,7 @@ fn parts(text: &str) -> impl Iterator<Item = &str> {
         .flat_map(|parts| parts.into_iter().flatten())
 }
 
-/// How many characters after a sign belong to its escape.
+/// How many characters after a character belong to its escape.
 fn escape(sign: char, after: &str) -> usize {
     match (sign, after.chars().next()) {
         ('\\', Some('u')) => 5,
@@ -267,7 +268,7 @@ fn has_named(text: &str, is_name: fn(&str) -> bool) -> bool {
         }
         let after = beginning(&text[at.saturating_add(sign.len())..]);
         let value = after.trim_start_matches(|c| is_quote(c) || "=:-".contains(c));
-        // A variable stood behind it.
+        // Only a scheme is left: a variable followed it.
         let is_bare = is_scheme(value.trim_end_matches(is_quote));
         !value.is_empty() && !is_bare && !after.starts_with("//")
     })

@@ -1,4 +1,4 @@
-//! A connection to a server, with a front end before it.
+//! A connection to a server, with a front end.
 
 mod several;
 
@@ -55,13 +55,13 @@ use crate::{
     wire::{Trace, WireLog},
 };
 
-/// How long standard error is read after a server has answered, for what it wrote before.
+/// How long stderr is still read after a server has answered, for lines written before the answer.
 const STDERR_BEHIND: Duration = Duration::from_millis(50);
-/// The largest message that is read without `--max-message`: pictures of 20 MB in base64. A server that runs on the
-/// person's machine has less reason for a tight limit than one that serves the internet.
+/// The default of `--max-message`: enough for images of 20 MB in base64. A local server has less reason for a tight
+/// limit than one on the internet.
 const MAX_MESSAGE_BYTES: usize = 32 << 20;
 
-/// The most lines that are shown of what a build says within the time of a few remarks.
+/// The maximum number of build output lines to show in a burst.
 const BUILD_LINES: u32 = 1024;
 
 /// The options of every command that talks to a server.
@@ -96,7 +96,7 @@ pub struct SessionArgs {
     /// Play other clients, such as codex or 2025-06-18,no-url
     #[arg(long = "as", value_name = "CLIENT", value_parser = Role::read)]
     pub(crate) role: Option<Role>,
-    // A group with a heading stands behind all that has none: clap carries a heading on to what follows.
+    // Must follow all options without a heading, because clap applies a heading to everything after it.
     #[command(flatten)]
     sign_in: SignInArgs,
     #[command(flatten)]
@@ -124,10 +124,10 @@ pub struct Speaks(pub Protocol);
 pub enum Answers {
     Person,
     Script(Script),
-    /// This front end, which is no person.
+    /// This front end, which is a program and not a user.
     Leaf {
         leaf: Box<dyn Leaf>,
-        /// Whether it calls tools in place of a model.
+        /// Whether it answers sampling requests with tool calls.
         calls_tools: bool,
     },
     Nobody,
@@ -136,7 +136,7 @@ pub enum Answers {
 pub struct Session {
     pub client: Client,
     pub host: Host,
-    /// The messages; none where nobody wants to see them.
+    /// The messages. `None` if they are not needed.
     pub wire: Option<WireLog>,
     server: ServerId,
     opener: Opener,
@@ -198,7 +198,7 @@ impl SessionArgs {
         Ok(self)
     }
 
-    /// Speaks an older revision to a server that is known to ask in it only.
+    /// Speaks an older revision to a server that is known to ask only in that.
     #[must_use]
     pub fn asking_in_known(mut self) -> Self {
         self.asks_in_known = true;
@@ -211,7 +211,7 @@ impl SessionArgs {
         self
     }
 
-    /// Shows the messages of all sessions with these options, one after the other.
+    /// Shows the messages of all sessions with these options, in order.
     #[must_use]
     pub fn traced(mut self, trace: Trace) -> Self {
         self.trace = Some(match trace {
@@ -222,7 +222,7 @@ impl SessionArgs {
         self
     }
 
-    /// Has the server ask a person alone, and make no task of a call.
+    /// Lets the server ask only with elicitation, and not turn a call into a task.
     #[must_use]
     pub fn asked_by_elicitation_alone(mut self) -> Self {
         let less = [Ability::Sampling, Ability::Roots, Ability::Tasks];
@@ -231,14 +231,14 @@ impl SessionArgs {
         self
     }
 
-    /// Shows the questions on a page in a browser, too, if that is wanted.
+    /// Also shows the questions on a page in a browser, if `on_page` is set.
     #[must_use]
     pub fn on_page(mut self, on_page: bool) -> Self {
         self.on_page = on_page;
         self
     }
 
-    /// Makes room for the messages, if somebody wants to see them.
+    /// Creates the message log, if it is needed.
     fn wire(&self, limits: &Limits) -> Option<WireLog> {
         let is_wanted = self.keeps_wire || self.trace.is_some();
         let log = || self.log.clone().unwrap_or_else(|| WireLog::new(limits));
@@ -269,7 +269,7 @@ impl SessionArgs {
     }
 }
 
-/// Makes all that it takes to connect to a server, and the host of its questions. Nothing is started yet.
+/// Prepares the connection to a server, and the host for its questions. Nothing is started yet.
 pub fn prepare(
     target: Target,
     args: &SessionArgs,
@@ -286,8 +286,8 @@ impl Session {
         Self::open_taking(target, args, answers, Some).await
     }
 
-    /// Opens a connection as [`Session::open`] does. `take` keeps events from the front end: it
-    /// returns those that are not its own.
+    /// Opens a connection as [`Session::open`] does. `take` filters the events: it returns those that belong to the
+    /// front end.
     pub async fn open_taking(
         target: Target,
         args: &SessionArgs,
@@ -301,7 +301,7 @@ impl Session {
         Ok(Self::of(host, connection, client))
     }
 
-    /// Returns how the server is reached, for messages that no client would send.
+    /// Returns how the server is reached, to send messages that no client would send.
     pub fn way(&self, bounds: &Bounds) -> Result<Way, Error> {
         let Opener {
             reach,
@@ -311,7 +311,7 @@ impl Session {
         way(reach, authorization.as_ref(), bounds)
     }
 
-    /// Has the messages of a probe kept and traced with those of the session.
+    /// Adds the messages of a probe to the log and the trace of the session.
     pub fn beside(&self, bounds: Bounds) -> Bounds {
         Bounds {
             recorder: self
@@ -332,8 +332,7 @@ impl Session {
         Ok(())
     }
 
-    /// Ends the connection, and with it the server, and opens it again. If that fails, the client is
-    /// closed.
+    /// Ends the connection and the server process, and connects again. If that fails, the client is closed.
     pub async fn restart(&mut self) -> Result<(), Error> {
         let closing = self.client.clone().close();
         self.host.attend(closing).await?;
@@ -348,13 +347,13 @@ impl Session {
         Ok(())
     }
 
-    /// Speaks this revision alone from the next connection on, which is remembered of the server.
+    /// Uses only this revision from the next connection on, and remembers it for the server.
     pub fn speak(&mut self, revision: Revision) {
         self.opener.protocol = Protocol::Only(revision);
     }
 
-    /// Returns the revision in which the server can ask, if these words of it say that it cannot in the one that is
-    /// spoken, and remembers that of the server.
+    /// Returns the revision in which the server can ask, if this message says that it cannot ask in the current one.
+    /// Remembers the revision for the server.
     pub fn asks_in_older(&self, said: &str) -> Option<Revision> {
         let is_newest = self.client.revision() == Revision::LATEST;
         let may_choose =
@@ -370,13 +369,13 @@ impl Session {
         let Self {
             client, mut host, ..
         } = self;
-        // The run is over; a server that does not end well is ended.
+        // The run is over. A server that does not exit is killed.
         let _ = host.attend(client.close()).await;
         host.end();
     }
 }
 
-/// Opens a connection. The host says for what it waits.
+/// Opens a connection. The host shows what it is waiting for.
 async fn open(opener: &Opener, host: &mut Host) -> Result<Client, Error> {
     let connecting = opener.connect()?;
     let client = host
@@ -385,16 +384,16 @@ async fn open(opener: &Opener, host: &mut Host) -> Result<Client, Error> {
     if client.is_err() {
         host.release_stderr();
     } else if host.holds_stderr() {
-        // The answer is read before lines that were written before it.
+        // The client may have read the answer before earlier lines of stderr.
         host.attend(sleep(STDERR_BEHIND)).await?;
     }
     client.map_err(|error| unopened(error, &opener.reach))
 }
 
-/// An error of a connection that was not opened, as one of the command.
+/// Converts an error of a connection that was not opened.
 fn unopened(error: ClientError, reach: &Reach) -> Error {
     let is_told = match &error {
-        // The program is not there, or nobody is to sign in: nothing more can be found out.
+        // The program does not exist, or sign-in is not possible. A diagnosis finds no more.
         ClientError::Unreachable(_) => matches!(reach, Reach::Start(_)),
         ClientError::Authorization(_) => true,
         _ => false,
@@ -406,7 +405,7 @@ fn unopened(error: ClientError, reach: &Reach) -> Error {
     }
 }
 
-/// The same, which blames a folder that is missing and not the program.
+/// The same, but reports a missing working directory instead of a missing program.
 fn unreached(error: ClientError, reach: &Reach) -> Error {
     let ClientError::Unreachable(why) = &error else {
         return failed(error);
@@ -418,7 +417,7 @@ fn unreached(error: ClientError, reach: &Reach) -> Error {
     hint.into_iter().fold(failed(error), Error::hint)
 }
 
-/// Has the host know what the person said of models and the server, and keep what they say of it.
+/// Gives the host the stored permissions for models and the server, and lets it store new ones.
 fn permit(host: &mut Host, permissions: Permissions) {
     let permission = permissions.get().unwrap_or_else(|error| {
         let words = words!(
@@ -435,8 +434,8 @@ fn permit(host: &mut Host, permissions: Permissions) {
     });
 }
 
-/// The sentence that says which server is waited for. How it is reached is told where the person
-/// typed it: the words of a file were shown as such already.
+/// The sentence that says which server is being waited for. It includes the command or URL if the user typed it; for a
+/// server from a file, these were already shown.
 fn waiting(target: &Target) -> Words {
     let name = given(&target.name).short();
     match &target.file {
@@ -448,8 +447,8 @@ fn waiting(target: &Target) -> Words {
     }
 }
 
-/// The folder that a person is offered to share with a server: the first of the folders at the end of its command line, as
-/// servers for files have them, else the current one.
+/// The folder that the user can share with a server: the first folder at the end of its command line, as in file
+/// servers, or else the current folder.
 fn offer(target: &Target) -> Option<Root> {
     let here = std::env::current_dir().ok()?;
     let Reach::Start(command) = &target.reach else {
@@ -553,7 +552,7 @@ pub fn failed(error: ClientError) -> Error {
     }
 }
 
-/// Adds what to do where a sign-in was not completed.
+/// Adds advice if a sign-in was not completed.
 fn hinted(failed: Error, error: &AuthorizationError) -> Error {
     match error {
         AuthorizationError::SignIn(SignInError::Unattended) => failed
@@ -563,7 +562,7 @@ fn hinted(failed: Error, error: &AuthorizationError) -> Error {
         AuthorizationError::NoRegistration(_) => {
             failed.hint("Name the client with --client-id ID, and its secret, if it has one, in a file with --client-secret-file FILE.")
         }
-        // There is no way to a sign-in that could be followed, or it led nowhere.
+        // No sign-in page was found, or it failed.
         AuthorizationError::Url { .. }
         | AuthorizationError::Fetch { .. }
         | AuthorizationError::Document { .. }
@@ -579,7 +578,7 @@ fn protocol(text: &str) -> Result<Speaks, String> {
     revision(text).map(|revision| Speaks(Protocol::Only(revision)))
 }
 
-/// Checks that the words for a client name no other revision than the one to speak.
+/// Checks that the played client does not require a revision other than `--protocol`.
 fn one_revision(protocol: Protocol, role: Role) -> Result<(), Error> {
     match (protocol, role.named) {
         (Protocol::Only(spoken), Some(named)) if spoken != named => {

@@ -1,14 +1,14 @@
-//! Sizes in bytes, as a person writes them.
+//! Sizes in bytes, as users write them.
 
 use askback_host::{text::Words, words};
 
-/// Units, the largest first.
+/// Units, largest first.
 const UNITS: [(&str, usize); 3] = [("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)];
 
-/// The largest size that is taken: more than that fits into no message of JSON that can be read here.
+/// The maximum size. No larger JSON message can be read here.
 const MAX_BYTES: usize = 1 << 30;
 
-/// Reads a size such as `64MiB`. `M`, `MB` and `MiB` mean the same.
+/// Parses a size such as `64MiB`. `M`, `MB` and `MiB` mean the same.
 pub fn read(text: &str) -> Result<usize, String> {
     let expected = || "expected a size from 1KiB to 1GiB, such as 64MiB".to_owned();
     let end = text.find(|c: char| !c.is_ascii_digit());
@@ -26,7 +26,7 @@ pub fn read(text: &str) -> Result<usize, String> {
         .ok_or_else(expected)
 }
 
-/// Writes a size in the largest unit in which it is a whole number.
+/// Formats a size in the largest unit that gives a whole number.
 pub fn shown(bytes: usize) -> Words {
     let whole = UNITS
         .iter()

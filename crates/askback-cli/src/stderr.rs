@@ -1,4 +1,4 @@
-//! Where the standard error of a server goes (`--stderr`).
+//! The destination of a server's stderr (`--stderr`).
 
 use std::{
     convert::Infallible,
@@ -12,7 +12,7 @@ use askback_host::remarks::StderrMode;
 
 use crate::{error::Error, own_files};
 
-/// What `--stderr` is given.
+/// The value of `--stderr`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum StderrTo {
     Show,
@@ -20,11 +20,11 @@ pub enum StderrTo {
     File(PathBuf),
 }
 
-/// A file to which lines are added.
+/// A file to which lines are appended.
 pub type StderrFile = Arc<Mutex<File>>;
 
 impl StderrTo {
-    /// Reads what `--stderr` is given.
+    /// Parses the value of `--stderr`.
     pub fn read(text: &str) -> Result<Self, Infallible> {
         Ok(match text {
             "show" => Self::Show,
@@ -33,7 +33,7 @@ impl StderrTo {
         })
     }
 
-    /// How much is shown.
+    /// How much of it is shown.
     pub fn mode(&self) -> StderrMode {
         match self {
             Self::Show => StderrMode::Always,
@@ -50,7 +50,7 @@ impl StderrTo {
     }
 }
 
-/// Adds a line. A disk that is full does not end the conversation.
+/// Appends a line. A full disk does not end the conversation.
 pub fn add(file: &StderrFile, line: &str) {
     let mut file = file.lock().unwrap_or_else(PoisonError::into_inner);
     let _ = writeln!(file, "{line}");

@@ -22,9 +22,9 @@ pub struct Target {
     pub reach: Reach,
     /// The file that defines the server, unless the user typed it.
     pub file: Option<PathBuf>,
-    /// The reach as the file writes it, if variables were replaced with values, because those may be secrets.
+    /// The reach as the file writes it. Set if variables were replaced, because their values may be secrets.
     pub written: Option<Reach>,
-    /// Whether the user was just told how it is reached, and agreed.
+    /// Whether the user was just shown how it is reached, and agreed.
     pub is_told: bool,
 }
 
@@ -50,7 +50,7 @@ pub struct Command {
     pub withheld: Vec<String>,
     /// The working directory. `None` is the current one.
     pub cwd: Option<PathBuf>,
-    /// The command as the file writes it, if variables were replaced with values, because those may be secrets.
+    /// The command as the file writes it. Set if variables were replaced, because their values may be secrets.
     pub written: Option<Box<Self>>,
 }
 
@@ -87,9 +87,9 @@ impl Target {
         })
     }
 
-    /// The server as the user configured it, in a file name or a key: its name, how it is reached, and in which folder a
-    /// command starts it, whose words are another server elsewhere. The name that the server gives itself is left out, and so
-    /// is every secret.
+    /// Identifies the server in a file name or a key, by the user's configuration: its name, how it is reached, and the
+    /// folder of a command, because the same command may start another server elsewhere. Excludes secrets and the name
+    /// that the server claims.
     pub fn digest(&self) -> String {
         let folder = match &self.reach {
             Reach::Start(command) => Some(whole(command.cwd.as_deref().unwrap_or(Path::new(".")))),
@@ -127,7 +127,7 @@ impl Reach {
         let mut url = Url::parse(&address.url).ok()?;
         url.set_query(None);
         url.set_fragment(None);
-        // Those of a URL with a host can be set.
+        // A URL with a host always accepts these.
         let _ = url.set_username("");
         let _ = url.set_password(None);
         Some(url)

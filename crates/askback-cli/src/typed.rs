@@ -1,4 +1,4 @@
-//! Headers and variables of the command line. `${NAME}` in a value stands for a variable of the environment.
+//! Headers and variables on the command line. `${NAME}` in a value is replaced with an environment variable.
 
 use std::{collections::BTreeMap, convert::Infallible, env};
 
@@ -14,15 +14,15 @@ use crate::{
     target::{Reach, Target},
 };
 
-/// How a header with a token is given, for errors that say so.
+/// How to pass a header with a token, for error messages.
 pub const HOW: &str = "A token that you have goes in --header 'Authorization: Bearer ${TOKEN}', or in `headers` of mcp.json.";
 
-/// What `--header` or `--env` was given. It may hold a secret, so that it is never printed, not even if it is wrong.
+/// The value of `--header` or `--env`. It may be a secret, so it is never printed, even if it is invalid.
 #[derive(Debug, Clone)]
 pub struct TypedText(Secret);
 
 impl TypedText {
-    /// Never fails: an error of the command line would repeat the text.
+    /// Never fails, because an error would repeat the text.
     pub fn read(text: &str) -> Result<Self, Infallible> {
         Ok(Self(Secret::new(text)))
     }
@@ -39,7 +39,7 @@ impl TypedText {
         Ok((name.to_lowercase(), value.to_owned()))
     }
 
-    /// A name alone has the value that it has here.
+    /// A name alone takes its value from the environment of this process.
     fn variable(&self) -> Result<(String, String), Error> {
         let typed = self.0.expose();
         let (name, value) = match typed.split_once('=') {
@@ -57,7 +57,7 @@ impl TypedText {
         }
     }
 
-    /// Whether anything of the value of a header is in the command line, but for the word before a token.
+    /// Whether the command line contains a part of the header's value, other than the scheme before a token.
     fn spells_out_header(&self) -> bool {
         let Ok((_, value)) = self.header() else {
             return true;
@@ -65,11 +65,11 @@ impl TypedText {
         let (_, token) = secret::after_scheme(&value);
         let inside = token.strip_prefix("${").and_then(|it| it.strip_suffix('}'));
         let is_one = inside.is_some_and(|inside| !inside.contains(['$', '{', '}']));
-        // One with a default is optional.
+        // A variable with a default is optional.
         !is_one || !names_variable(token)
     }
 
-    /// Whether a value of a variable that may be secret is in the command line.
+    /// Whether the command line contains the value of a variable that may be secret.
     fn spells_out_variable(&self) -> bool {
         let Ok((name, value)) = self.variable() else {
             return true;
@@ -83,8 +83,7 @@ fn names_variable(text: &str) -> bool {
     !Names::of(&json!({"args": [text]})).variables.is_empty()
 }
 
-/// Has each request to a server carry these headers, or the process of one these variables. They take the place of those
-/// of a file.
+/// Adds headers to all requests to a server, or variables to its process. They replace those of a file.
 pub fn add(
     headers: &[TypedText],
     variables: &[TypedText],
@@ -106,7 +105,7 @@ pub fn add(
                     .retain(|known, _| !known.eq_ignore_ascii_case(&name));
                 address.headers.insert(name, value);
             }
-            // One that the transport sets, or that is no header, is told now.
+            // Reports an invalid header, or one that the transport sets, before connecting.
             address.http().map(drop)
         }
         Reach::Start(_) if !headers.is_empty() => {
@@ -118,7 +117,7 @@ pub fn add(
         Reach::Start(command) if !variables.is_empty() => {
             let typed = read(variables, TypedText::variable)?;
             let filled = filled(&typed, "a variable of the server")?;
-            // What stands for a variable may be secret, and is told as it was typed.
+            // The value of a variable may be secret, so messages show the text that the user typed.
             let mut written = command.told().clone();
             written.env.extend(typed);
             command.env.extend(filled);
@@ -129,7 +128,7 @@ pub fn add(
     }
 }
 
-/// Checks that a call with these may be kept in a file: no value that may be secret is spelled out.
+/// Checks that a call with these values may be stored in a file: no value that may be secret is written out.
 pub fn keep_out_of_files(headers: &[TypedText], variables: &[TypedText]) -> Result<(), Error> {
     if headers.iter().any(TypedText::spells_out_header) {
         let error = "a call that waits is kept in a file, and this --header with it";
@@ -144,7 +143,7 @@ pub fn keep_out_of_files(headers: &[TypedText], variables: &[TypedText]) -> Resu
     Ok(())
 }
 
-/// Puts the values of variables into texts, which have names. `a_text` is one of them in an error: "a header".
+/// Replaces variables with their values in named texts. `a_text` describes one text in an error: "a header".
 fn filled(
     texts: &BTreeMap<String, String>,
     a_text: &'static str,
@@ -192,7 +191,7 @@ mod tests {
         typed.collect()
     }
 
-    /// The headers or variables of a server whose file has one of each.
+    /// The headers or variables of a server whose file already has one of each.
     fn with(mut target: Target, texts: &[&str]) -> Result<BTreeMap<String, String>, Error> {
         let of_file = "of the file".to_owned();
         match &mut target.reach {

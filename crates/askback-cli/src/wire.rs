@@ -28,7 +28,7 @@ use crate::{
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Trace {
     Shown,
-    /// To stderr, past a front end that keeps its output for a report.
+    /// To stderr directly, if the front end keeps its output for a report.
     Told,
     File(PathBuf),
 }
@@ -86,7 +86,7 @@ pub fn as_written(observer: Observer, target: &Target) -> Observer {
     let Ok(mut sent) = Url::parse(&address.url) else {
         return observer;
     };
-    // It is shown without these.
+    // Not shown.
     sent.set_query(None);
     sent.set_fragment(None);
     let _ = sent.set_username("");
@@ -111,7 +111,7 @@ pub fn as_written(observer: Observer, target: &Target) -> Observer {
 }
 
 impl WireLog {
-    /// Nothing yet. What follows is kept as far as `limits` has it.
+    /// Creates an empty log, limited by `limits`.
     pub fn new(limits: &Limits) -> Self {
         let wire = Wire::new(SystemTime::now(), limits.host.wire_bytes);
         Self {
@@ -123,7 +123,7 @@ impl WireLog {
         }
     }
 
-    /// Returns the function that keeps what travels, and shows it where the trace goes.
+    /// Returns the observer that stores messages and writes them to the trace.
     pub fn observer(&self, trace: Option<&Trace>, relay: &Relay) -> Result<Observer, Error> {
         *lock(&self.sink) = match trace {
             None => None,
@@ -148,7 +148,7 @@ impl WireLog {
         }
     }
 
-    /// The trace file. The first connection opens it.
+    /// The trace file. Opened by the first connection.
     fn traced(&self, path: &Path) -> Result<SharedTrace, Error> {
         let mut traced = lock(&self.traced);
         if let Some(traced) = &*traced {
@@ -161,7 +161,7 @@ impl WireLog {
         Ok(Arc::clone(traced.insert(file)))
     }
 
-    /// Returns what puts messages that are kept on a page.
+    /// Returns a function that puts stored messages on a page.
     pub fn shows(&self) -> impl Fn(&mut Page, MessageSelection) -> Result<(), Words> + 'static {
         let shared = Arc::clone(&self.shared);
         move |page, shown| wire::put(page, &lock(&shared), shown, SystemTime::now())
@@ -292,7 +292,7 @@ mod tests {
         let expected = "The trace ends here: its file would be larger than 400 bytes";
         assert_eq!(words.as_str(), expected);
         assert!(arrivals.try_recv().is_err());
-        // What is shown and saved goes on.
+        // Messages are still shown and saved.
         assert_eq!(log.lock().entries().count(), 20);
     }
 }

@@ -34,7 +34,7 @@ impl Default for Brand {
 }
 
 impl Brand {
-    /// Creates the look of pages with this name.
+    /// Creates a brand with this name.
     #[must_use]
     pub fn new(name: impl Into<String>) -> Self {
         Self {

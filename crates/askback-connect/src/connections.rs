@@ -105,7 +105,7 @@ pub enum BadConnections {
 /// The name of this machine's user, if the server has no other callers.
 const USER: &str = "this computer's user";
 
-/// How often an intent is read again, in case another machine has changed it.
+/// How many times an intent is read again if another machine has changed it.
 const LOOK: Duration = Duration::from_secs(1);
 
 impl Connections {

@@ -15,7 +15,7 @@ use core::fmt;
 pub struct QuotedName<'a>(pub &'a str);
 
 impl QuotedName<'_> {
-    /// The most bytes of a name that are quoted.
+    /// A quoted name is cut to this number of bytes.
     pub const MOST: usize = 256;
 }
 

@@ -136,8 +136,8 @@ pub struct FormFacts {
 /// The rules of the HTTP transport in a revision.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct HttpFacts {
-    /// One endpoint that answers with JSON or a stream. If false, the older pair of an event stream
-    /// and a message endpoint.
+    /// True if there is one endpoint that answers with JSON or a stream. False if there are two: an
+    /// event stream and a message endpoint.
     pub streamable: bool,
     /// `Mcp-Session-Id` names sessions, and a broken stream can be resumed.
     pub sessions: bool,

@@ -78,7 +78,7 @@ pub(crate) enum OfField {
 pub(crate) fn at_question(step: &Step<'_>, name: &str, rest: &str) -> LineMeaning {
     let in_field = matches!(step, Step::Filling(_));
     LineMeaning::Action(match name {
-        // Already declined: this is the answer to the question for a reason.
+        // The question is already declined; the text is the reason.
         "decline" if matches!(step, Step::Reason) => Action::Fill(String::new()),
         "decline" => Action::Decline(Some(rest.trim().to_owned()).filter(|why| !why.is_empty())),
         "cancel" => Action::Cancel,

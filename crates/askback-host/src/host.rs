@@ -235,7 +235,7 @@ impl Host {
         self.leaf.shows_offers()
     }
 
-    /// How long the user had a question on the screen.
+    /// Returns how long questions were on the screen.
     pub fn answering(&mut self) -> Duration {
         self.talk.pass(self.began.elapsed());
         self.talk.answering()

@@ -34,7 +34,7 @@ impl Leaves {
         }
     }
 
-    /// Gives the text to every front end, before anything that follows it.
+    /// Passes the text to all front ends before any later text.
     fn pass_on(&mut self) {
         if self.page.is_empty() {
             return;

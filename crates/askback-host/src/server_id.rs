@@ -1,6 +1,6 @@
 //! Numbers of servers.
 
-/// The number of a server at a front end.
+/// The index of a server within a front end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub struct ServerId(pub(crate) usize);
 
@@ -17,7 +17,7 @@ pub(crate) struct PerServer<T> {
 }
 
 impl<T> PerServer<T> {
-    /// Starts with the value of the first server.
+    /// Creates the list with the value of the first server.
     pub(crate) fn new(first: T) -> Self {
         Self {
             first,

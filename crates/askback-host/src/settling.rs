@@ -110,7 +110,7 @@ impl Settling {
         self.is_gone
     }
 
-    /// Whether a question was on the screen before, so that Enter is meant for it.
+    /// Whether a question was already on the screen, so that Enter is an answer to it.
     pub(crate) fn follows(&self) -> bool {
         self.shown.is_some() || self.goes_on()
     }

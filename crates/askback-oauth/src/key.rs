@@ -255,7 +255,7 @@ askback_core::debug_only!(SigningKey { algorithm, id });
 mod tests {
     use super::*;
 
-    /// The offset of the older format inside a PKCS #8 key of P-256.
+    /// The offset of the SEC 1 key within a P-256 key in PKCS #8.
     const SEC1_AT: usize = 29;
 
     /// The output of `openssl ecparam -genkey`: the curve comes before the key and is repeated in

@@ -62,7 +62,8 @@ async fn accounts(folder: PathBuf, url: String) -> Result<Connections, Box<dyn E
     Ok(connections.brand(Brand::new("My repositories")).build()?)
 }
 
-/// A listener that refuses other users of the machine, if the system tells whose a connection is.
+/// A listener that refuses connections from other users of this machine, if the system reports the user of a
+/// connection.
 struct OwnListener(TcpListener);
 
 impl Listener for OwnListener {

@@ -1,4 +1,4 @@
-//! The server side for a client: it answers with prepared bytes, so that it costs little and always the same.
+//! A server for the measured client. It sends prepared bytes, so its cost is small and constant.
 
 use std::io::{self, BufRead, Write};
 
@@ -8,7 +8,7 @@ use tokio::{
     net::{TcpListener, TcpStream},
 };
 
-/// The flag with which this program is a server on stdio.
+/// The flag that makes this program a server on stdio.
 pub(crate) const STDIO: &str = "--far";
 
 const DISCOVERED: &str = r#"{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"tools":{}},"ttlMs":0,"cacheScope":"private"}"#;

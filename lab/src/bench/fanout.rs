@@ -31,7 +31,7 @@ const SESSIONS: usize = 30_000;
 
 const CHANGES: usize = 1000;
 
-/// The number of listeners that watch the changes while others call.
+/// The number of listeners that watch the changes while other clients call.
 const LISTENERS: usize = 10_000;
 
 const PERIOD: Duration = Duration::from_millis(10);

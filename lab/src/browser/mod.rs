@@ -18,7 +18,7 @@ use serde_json::{Map, Value, json};
 use self::wire::Wire;
 use crate::install::Result;
 
-/// How often [`Person::tab_to`] presses Tab.
+/// How many times [`Person::tab_to`] presses Tab.
 const MOST_STOPS: usize = 100;
 
 /// A browser, which ends on drop together with its persons.
@@ -119,7 +119,7 @@ pub struct Fault {
     pub rule: String,
     /// The description of the rule.
     pub help: String,
-    /// The elements that break it.
+    /// The elements that violate the rule.
     pub elements: Vec<String>,
 }
 
@@ -223,7 +223,7 @@ impl Person {
     ///
     /// # Errors
     ///
-    /// If unknown field, or more than one.
+    /// If there is no such field, or more than one.
     pub async fn fill(&self, field: &str, value: &str) -> Result<()> {
         self.acts("fill", json!({"name": field, "value": value}))
             .await

@@ -20,7 +20,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// The time limit for the browser to clean up.
 const FAREWELL: Duration = Duration::from_secs(5);
 
-/// The driver's process. It exits when its stdin is closed.
+/// The driver's process, which exits when its stdin is closed.
 pub(super) struct Wire {
     stdin: Mutex<Option<ChildStdin>>,
     waiting: Arc<Waiting>,

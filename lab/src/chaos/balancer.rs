@@ -90,7 +90,7 @@ impl<O: Observer> Balancer<O> {
         loop {
             let read = tokio::select! {
                 read = server.read(&mut bytes) => read.unwrap_or_default(),
-                // The client has left, because it sends only one request at a time.
+                // The client sends one request at a time, so the end of its stream means that it disconnected.
                 left = from_client.read(&mut ignored) => match left {
                     Ok(0) | Err(_) => return Ok(()),
                     Ok(_) => continue,

@@ -23,7 +23,7 @@ const KEY: [u8; 32] = *b"the key of processes that die...";
 
 const WORK: Duration = Duration::from_millis(20);
 
-/// The file of bookings, to which all processes write.
+/// The bookings file. All processes append to it.
 #[derive(Clone)]
 struct Effects(Arc<Path>);
 

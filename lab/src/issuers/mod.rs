@@ -249,7 +249,7 @@ impl Issuer {
         answer.json().map(drop)
     }
 
-    /// Returns how often tokens were renewed.
+    /// Returns how many times tokens were renewed.
     pub async fn renewals(&self) -> Result<usize> {
         Ok(self.log().await?.iter().filter(|it| it.renews()).count())
     }

@@ -103,7 +103,7 @@ struct Fleet {
     shared: Shared,
     wire: Wire,
     members: Vec<Member>,
-    /// Their output lines, with the number of the process.
+    /// The output lines of the members, with the number of the member.
     said: mpsc::UnboundedReceiver<(usize, String)>,
     saying: mpsc::UnboundedSender<(usize, String)>,
     /// Lines that arrived while waiting for another one.

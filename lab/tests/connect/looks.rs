@@ -16,7 +16,7 @@ use crate::{
     scene::{Plan, Scene},
 };
 
-/// The elements that the keyboard reaches: a page's own, followed by those on every page with a sign-in.
+/// A page and the elements that Tab reaches on it, without those that every page with a sign-in has.
 struct Page {
     name: &'static str,
     stops: &'static [(&'static str, &'static str)],

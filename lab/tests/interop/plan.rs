@@ -204,7 +204,7 @@ impl Run {
         has_it && self.transport == Transport::Http && !self.revision.facts().http.streamable
     }
 
-    /// Returns the reason of a known gap; `scenario` is `None` to ask whether nothing works.
+    /// Returns the reason for a known gap. `None` asks whether every scenario fails.
     pub(crate) fn gap(&self, gaps: &[Gap], scenario: Option<Scenario>) -> Option<&'static str> {
         let gap = gaps.iter().find(|gap| {
             gap.peer == self.peer

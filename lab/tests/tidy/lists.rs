@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use crate::{Problem, assert_found, assert_none, code::words, tree::Tree};
 
-/// A place of a list: the file, the texts before and after the list, and a function that returns the entries.
+/// Where a list is written: the file, the texts before and after the list, and a function that returns the entries.
 type Place<'a> = (&'a str, &'a str, &'a str, fn(&str) -> Vec<&str>);
 
 const END: &str = "\0";

@@ -1,4 +1,4 @@
-//! The file that says what is kept.
+//! The file that lists the stored credentials.
 
 use std::{
     collections::BTreeMap,
@@ -21,14 +21,14 @@ pub enum SecretPlace {
     InKeyring,
 }
 
-/// A file that only its owner can read, or what stands in its place for one run.
+/// The list of credentials: a file that only its owner can read, or memory for one run.
 #[derive(Debug)]
 pub enum Records {
     At(PathBuf),
     InMemory(Mutex<All>),
 }
 
-/// A secret in the file is a text, one in the keyring is `null`.
+/// A secret in the file is a string; a secret in the keyring is `null`.
 impl Serialize for SecretPlace {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self {
@@ -46,19 +46,19 @@ impl<'de> Deserialize<'de> for SecretPlace {
 }
 
 impl SecretPlace {
-    /// Whether another is kept in the same place.
+    /// Whether both secrets are stored in the same place.
     pub fn is_like(&self, other: &Self) -> bool {
         std::mem::discriminant(self) == std::mem::discriminant(other)
     }
 }
 
 impl Records {
-    /// A file, which need not be there yet.
+    /// Uses a file. It need not exist yet.
     pub fn at(path: PathBuf) -> Self {
         Self::At(path)
     }
 
-    /// Nothing that lasts.
+    /// Uses memory, for this run only.
     pub fn in_memory() -> Self {
         Self::InMemory(Mutex::default())
     }
@@ -77,8 +77,8 @@ impl Records {
         }
     }
 
-    /// Changes what is kept. Of several programs one does so at a time, and a reader sees what
-    /// was before, or what is after.
+    /// Changes the list. Only one program at a time can change the file. A reader sees either the
+    /// old or the new content.
     pub fn change<T>(&self, change: impl FnOnce(&mut All) -> T) -> io::Result<T> {
         match self {
             Self::At(path) => private_file::change(path, change),

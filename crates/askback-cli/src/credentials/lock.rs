@@ -16,10 +16,10 @@ use crate::private_file;
 
 /// How long to wait before the first retry. Each later wait is twice as long.
 const PAUSE: Duration = Duration::from_millis(5);
-/// The longest wait between retries.
+/// The maximum wait between retries.
 const PAUSE_MOST: Duration = Duration::from_millis(200);
 
-/// Holds the lock of a key, in this folder of locks. Nothing is held if this is dropped before.
+/// Locks a key. `folder` has the lock files. Cancel safe: no lock is held if the future is dropped early.
 pub(super) async fn hold(folder: &Path, key: &str) -> io::Result<KeyLock> {
     let file = open(folder, key).await?;
     let mut pause = PAUSE;

@@ -1,5 +1,5 @@
-//! Where the command keeps what a sign-in gave it: the keyring of the system, or a file that only
-//! its owner can read.
+//! Stores the results of sign-ins: in the system's keyring, or in a file that only its owner can
+//! read.
 
 mod file;
 #[cfg(feature = "keyring")]
@@ -21,9 +21,9 @@ pub use file::{Records, SecretPlace};
 
 use crate::error::Error;
 
-/// How a key begins that tokens are kept under.
+/// The prefix of keys for tokens.
 const TOKENS: &str = "tokens ";
-/// The same for who the client is to an authorization server.
+/// The prefix of keys for client registrations.
 const REGISTRATION: &str = "registration ";
 
 /// Where credentials are to be kept.
@@ -40,7 +40,7 @@ pub enum Place {
 
 /// The command's credential store.
 ///
-/// A file says what is kept; the secrets stand in it, or in the keyring.
+/// A file lists the credentials. The secrets are in the file or in the keyring.
 #[derive(Clone)]
 pub struct Vault {
     place: Place,
@@ -49,8 +49,8 @@ pub struct Vault {
 }
 
 impl Vault {
-    /// Opens the credential store of this user. `tell` is given a sentence when the first secret is
-    /// stored in a place.
+    /// Opens the credential store of this user. `tell` is called with a sentence when the first
+    /// secret is stored in a place.
     pub fn open(place: Place, tell: impl Fn(&str) + Send + Sync + 'static) -> Result<Self, Error> {
         let records = match (place, path()) {
             (Place::Nowhere, _) => Records::in_memory(),
@@ -59,7 +59,7 @@ impl Vault {
                 return Err(Error::usage("no folder to store credentials in")
                     .hint("Set HOME, or XDG_STATE_HOME."));
             }
-            // Most servers want nobody to sign in, and need nothing kept.
+            // Most servers require no sign-in.
             (Place::Auto, None) => Records::in_memory(),
         };
         Ok(Self::of(place, records, tell))
@@ -84,7 +84,7 @@ impl Vault {
                 continue;
             }
             let secret = self.load(&key)?;
-            // What a later version keeps, this one cannot tell of.
+            // A later version may have stored a format that this version cannot read.
             let signed_in = secret.and_then(|secret| StoredSignIn::read(&secret).ok());
             all.extend(signed_in.map(|signed_in| (signed_in, place)));
         }
@@ -100,7 +100,7 @@ impl Vault {
     pub fn forget_registrations(&self) -> io::Result<()> {
         let all = self.records.read()?;
         let kept = all.keys().filter(|key| key.starts_with(REGISTRATION));
-        // All are tried, whatever came of the first.
+        // Tries all, even if one fails.
         let removed: Vec<_> = kept.map(|key| self.remove(key)).collect();
         removed.into_iter().collect()
     }
@@ -132,7 +132,7 @@ impl Vault {
         Ok(())
     }
 
-    /// Where something is kept, in a sentence; none for whoever wanted it so.
+    /// Where credentials are stored, as a sentence. `None` if the user chose not to store them.
     fn where_it_is(&self, in_keyring: bool) -> Option<String> {
         let shown = self.records.path().map(|path| path.display().to_string());
         Some(match (self.place, shown) {
@@ -159,7 +159,7 @@ impl Vault {
         }
     }
 
-    /// Does something that may wait for the disk or a person, without holding others up.
+    /// Runs work that may wait for the disk or the user, without blocking other tasks.
     fn aside<T: Send + 'static>(
         &self,
         key: &CredentialKey,
@@ -195,7 +195,7 @@ impl CredentialStore for Vault {
         Box::pin(async move {
             match self.records.path() {
                 Some(path) => lock::hold(&path.with_extension("locks"), &key.to_string()).await,
-                // Nobody else sees what is in the memory of one run.
+                // The memory of one run is not shared, so no lock is needed.
                 None => Ok(KeyLock::new(())),
             }
         })
@@ -255,7 +255,7 @@ mod tests {
 
     use super::*;
 
-    /// A folder that is removed with its value.
+    /// A folder that is deleted on drop.
     struct Folder(PathBuf);
 
     impl Folder {
@@ -289,7 +289,7 @@ mod tests {
         let path = scratch.path("askback/credentials.json");
         let records = Records::at(path.clone());
         assert!(records.read().expect("there is none yet").is_empty());
-        // A folder that somebody else has put there is not written into.
+        // A leftover draft that other users can write is replaced.
         fs::create_dir_all(scratch.path("askback")).expect("the folder is ours");
         let draft = path.with_file_name(".credentials.json.askback-new");
         fs::write(&draft, "").expect("the folder is ours");
@@ -336,7 +336,7 @@ mod tests {
         assert_eq!(records.read().expect("it is ours").len(), 64);
     }
 
-    // Two vaults on one file are as strange to each other as two processes.
+    // Two vaults with the same file behave like two processes.
     #[tokio::test]
     async fn one_at_a_time_has_a_key_locked() {
         let scratch = Folder::new("locked");
@@ -362,7 +362,7 @@ mod tests {
         ] {
             assert!(lock(&other, &free).await.is_some(), "{free}");
         }
-        // It hinders neither reading nor writing.
+        // The lock does not block reading or writing.
         let secret = Secret::new("hush");
         CredentialStore::save(&other, &key, &secret)
             .await
@@ -370,7 +370,7 @@ mod tests {
         let kept = CredentialStore::load(&other, &key).await;
         let kept = kept.expect("the folder is ours");
         assert_eq!(kept, Some(secret));
-        // A caller that gave up waiting holds nothing.
+        // A caller that stopped waiting does not hold the lock.
         drop(held);
         assert!(lock(&other, &key).await.is_some());
         for file in fs::read_dir(scratch.path("askback/credentials.locks")).expect("it was made") {

@@ -1,4 +1,4 @@
-//! Finding the files of clients.
+//! Finds the configuration files of clients.
 
 use std::{
     env,
@@ -14,16 +14,16 @@ use crate::known_clients::KnownClient;
 
 use self::Base::{Applications, Config, Home, Project};
 
-/// The most bytes of a configuration of a client, which may keep more in it than servers.
+/// The maximum size of a client's configuration in bytes. It may contain more than servers.
 const MOST: u64 = 16 << 20;
 
-/// A file in which a client names its servers.
+/// A file in which a client defines its servers.
 #[derive(Debug, PartialEq, Eq, Deserialize)]
 pub struct ConfigFile {
     base: Base,
-    /// The path below the base.
+    /// The path relative to the base.
     path: &'static str,
-    /// The path on Windows, if it is another.
+    /// The path on Windows, if it differs.
     #[serde(default)]
     windows: Option<&'static str>,
     pub layout: Layout,
@@ -32,12 +32,12 @@ pub struct ConfigFile {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 enum Base {
-    /// The folder of a project: this one, or the next above that has the file.
+    /// The project folder: the current folder, or the nearest parent that has the file.
     Project,
     Home,
-    /// The folder in which applications keep their settings.
+    /// The system's folder for application settings.
     Applications,
-    /// The same for programs that keep them in `.config` on macOS, too.
+    /// The same, but `~/.config` on macOS.
     Config,
 }
 
@@ -51,17 +51,17 @@ impl ConfigFile {
 pub struct Folders {
     pub here: PathBuf,
     pub home: Option<PathBuf>,
-    /// The folder in which applications keep their settings.
+    /// The system's folder for application settings.
     pub settings: Option<PathBuf>,
 }
 
-/// A file of a client that is there.
+/// An existing file of a client.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Source {
     pub client: &'static KnownClient,
     pub path: PathBuf,
     pub layout: Layout,
-    /// The folder of the project that it belongs to; none where it is the user's for all projects.
+    /// The project folder that it belongs to. `None` if it is the user's file for all projects.
     pub project: Option<PathBuf>,
 }
 
@@ -99,9 +99,9 @@ impl Folders {
 }
 
 impl Source {
-    /// Returns the folder in which its servers are started: that of the project, otherwise that of the
-    /// user, so that a path means the same program wherever the command is run. A server that a file of
-    /// the user has for one project alone is started in that.
+    /// Returns the folder in which its servers are started: the project folder, or else the user's home, so that a
+    /// relative path means the same program in every working directory. A server that the user's file defines for one
+    /// project is started in that project.
     pub fn folder(&self, folders: &Folders, is_of_project: bool) -> PathBuf {
         if is_of_project {
             return folders.here.clone();
@@ -115,7 +115,7 @@ impl Source {
 }
 
 impl Layout {
-    /// Returns the layout of a file that a person names, judged by its name.
+    /// Returns the format of a file that the user named, according to its file name.
     pub fn of(path: &Path) -> Self {
         let ends = |end: &str| path.ends_with(end);
         let is = |extension: &str| path.extension().is_some_and(|it| it == extension);
@@ -132,7 +132,7 @@ impl Layout {
 }
 
 impl KnownClient {
-    /// Returns its files that are there, those of a project first.
+    /// Returns its existing files, project files first.
     pub fn sources(&'static self, folders: &Folders) -> Vec<Source> {
         let mut sources: Vec<Source> = Vec::new();
         for file in &self.files {
@@ -150,7 +150,7 @@ impl KnownClient {
             let Some((path, project)) = found.filter(|(path, _)| path.is_file()) else {
                 continue;
             };
-            // The folder of the user may be above this one.
+            // The home folder may be a parent of the current folder.
             if file.base == Project && Some(&path) == self.of_user(folders).as_ref() {
                 continue;
             }
@@ -164,7 +164,7 @@ impl KnownClient {
         sources
     }
 
-    /// Returns the file of the user for all projects.
+    /// Returns the user's file for all projects.
     fn of_user(&self, folders: &Folders) -> Option<PathBuf> {
         let file = self.files.iter().find(|file| file.base != Project)?;
         Some(folders.base(file.base)?.join(file.path()))

@@ -1,4 +1,4 @@
-//! The text of a configuration file, read as the members of an `mcp.json`.
+//! Parses a configuration file into `mcp.json` entries.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -12,15 +12,15 @@ use serde_json::{Map, Value, json};
 
 use super::input::Input;
 
-/// The layout of a file.
+/// The format of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Layout {
     /// JSON with `mcpServers` or `servers`; comments and trailing commas are allowed.
     Plain,
-    /// The same, beside other settings: there need be no servers.
+    /// The same, among other settings. Servers are optional.
     Settings,
-    /// The same, and the servers of each project below `projects`.
+    /// The same, with additional servers for each project under `projects`.
     ClaudeCode,
     /// TOML with `mcp_servers`.
     Codex,
@@ -30,7 +30,7 @@ pub enum Layout {
     Goose,
     /// JSON with `mcp`, in which a command is a list.
     Opencode,
-    /// YAML with `mcp` and in it `servers`.
+    /// YAML with `mcp.servers`.
     FastAgent,
 }
 
@@ -38,20 +38,19 @@ pub enum Layout {
 #[derive(Debug, Clone, Default)]
 pub struct Document {
     servers: BTreeMap<String, Value>,
-    /// Those of them that the file has for one project alone.
+    /// The servers that the file defines for one project only.
     of_project: BTreeSet<String>,
     inputs: Vec<Input>,
 }
 
-/// The reason why a text is no configuration, and nothing of the text, which may hold secrets.
+/// The reason why a text is not a valid configuration. Never quotes the text, which may contain secrets.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unreadable(pub String);
 
-/// The members of JSON in which servers are.
+/// The JSON keys of server lists.
 const SECTIONS: [&str; 2] = ["mcpServers", "servers"];
 
-/// Members that say nothing of how a server is reached: they describe it for people, or say what the
-/// models of another client may do with it.
+/// Keys that do not matter for reaching a server: descriptions, and permissions for the model of another client.
 const OF_OTHERS: [&str; 20] = [
     "alwaysAllow",
     "autoApprove",
@@ -75,18 +74,17 @@ const OF_OTHERS: [&str; 20] = [
     "version",
 ];
 
-/// Members that say how a server is reached.
+/// Keys that define how a server is reached.
 pub(super) const KNOWN: [&str; 9] = [
     "args", "command", "cwd", "disabled", "env", "headers", "oauth", "type", "url",
 ];
 
 impl Document {
-    /// Reads a text. `project` is the folder whose servers are looked for among those of projects.
+    /// Parses a text. `project` selects the servers of one project, if the file has servers per project.
     ///
     /// # Errors
     ///
-    /// Says why the text is no such file. A server that is described wrongly is an error only of that
-    /// server.
+    /// Fails if the text does not have this format. An invalid entry causes an error only when its server is used.
     pub fn read(text: &str, layout: Layout, project: Option<&Path>) -> Result<Self, Unreadable> {
         let text = text.trim_start_matches('\u{feff}');
         let whole = match layout {
@@ -146,7 +144,7 @@ impl Document {
         })
     }
 
-    /// Whether the file has this server for the one project whose servers were looked for.
+    /// Whether the file defines this server only for the selected project.
     pub fn is_of_project(&self, name: &str) -> bool {
         self.of_project.contains(name)
     }
@@ -156,17 +154,17 @@ impl Document {
         self.servers.keys().map(String::as_str)
     }
 
-    /// Returns what is said of a server, in the members of an `mcp.json`.
+    /// Returns the `mcp.json` entry of a server.
     pub fn server(&self, name: &str) -> Option<&Value> {
         self.servers.get(name)
     }
 
-    /// Returns the input of an id.
+    /// Returns the input with an id.
     pub fn input(&self, id: &str) -> Option<&Input> {
         self.inputs.iter().find(|input| input.id == id)
     }
 
-    /// Returns what is said of the servers as an object.
+    /// Returns all entries as an object.
     pub fn to_value(&self) -> Value {
         let servers = self.servers.iter();
         Value::Object(
@@ -177,7 +175,7 @@ impl Document {
     }
 }
 
-/// Returns the members of a server that askback does not use, and that may matter.
+/// Returns the keys of an entry that askback ignores, and that may matter.
 pub fn unused(server: &Value) -> Vec<&str> {
     let members = server.as_object().into_iter().flat_map(Map::keys);
     let names = members.map(String::as_str);
@@ -186,7 +184,7 @@ pub fn unused(server: &Value) -> Vec<&str> {
         .collect()
 }
 
-/// Reads JSON with comments and trailing commas, and nothing else that JSON has not.
+/// Parses JSON with comments and trailing commas, and no other extensions.
 fn json(text: &str) -> Result<Value, Unreadable> {
     let read = parse_to_ast(text, &CollectOptions::default(), &strict())
         .map_err(|error| Unreadable(error.to_string()))?;
@@ -194,7 +192,7 @@ fn json(text: &str) -> Result<Value, Unreadable> {
     value.ok_or_else(|| Unreadable("it is empty".to_owned()))
 }
 
-/// The additions to JSON that are allowed.
+/// The JSON extensions that are allowed.
 pub(super) fn strict() -> ParseOptions {
     ParseOptions {
         allow_comments: true,
@@ -210,7 +208,7 @@ pub(super) fn strict() -> ParseOptions {
     }
 }
 
-/// An error of TOML without the line that it is about.
+/// Converts a TOML error, without the line of the file that it quotes.
 fn in_toml(error: &toml::de::Error, text: &str) -> Unreadable {
     let before = error.span().and_then(|span| text.get(..span.start));
     let line = before.map(|before| before.matches('\n').count().saturating_add(1));
@@ -220,7 +218,7 @@ fn in_toml(error: &toml::de::Error, text: &str) -> Unreadable {
     })
 }
 
-/// Takes the servers of the first of these members there is, and those of the others.
+/// Adds the servers of all these sections. The first definition of a name counts. Fails if no section exists.
 fn take(
     servers: &mut BTreeMap<String, Value>,
     members: &Map<String, Value>,
@@ -234,7 +232,7 @@ fn take(
     }
 }
 
-/// The same, and whether there were any such members.
+/// The same. Returns whether any section exists.
 fn take_any(
     servers: &mut BTreeMap<String, Value>,
     members: &Map<String, Value>,
@@ -257,8 +255,7 @@ fn take_any(
     Ok(found)
 }
 
-/// The inputs of a file, as VS Code has them. One that cannot be read is missing for the servers that
-/// refer to it, and for no other.
+/// The inputs of a file, in VS Code's format. An unreadable input is an error only for the servers that refer to it.
 fn inputs(whole: &Map<String, Value>) -> Vec<Input> {
     let inputs = whole.get("inputs").and_then(Value::as_array);
     let read = inputs.into_iter().flatten();
@@ -267,8 +264,7 @@ fn inputs(whole: &Map<String, Value>) -> Vec<Input> {
 }
 
 impl Layout {
-    /// The entry of a server in the members of an `mcp.json`; none where that is no server of its
-    /// own, but a part of the client.
+    /// Converts an entry to the keys of `mcp.json`. `None` if the entry is a part of the client and not a server.
     fn common(self, server: Value) -> Option<Value> {
         let Value::Object(mut server) = server else {
             return Some(server);
@@ -296,7 +292,7 @@ impl Layout {
     }
 }
 
-/// Gives members other names, unless those are there.
+/// Renames keys. An existing key is not replaced.
 fn rename(server: &mut Map<String, Value>, names: &[(&str, &str)]) {
     for (from, to) in names {
         if !server.contains_key(*to)
@@ -307,7 +303,7 @@ fn rename(server: &mut Map<String, Value>, names: &[(&str, &str)]) {
     }
 }
 
-/// Puts values into an object that is a member, beside those that are there.
+/// Adds a value to the object under a key. An existing value is not replaced.
 fn add(server: &mut Map<String, Value>, member: &str, name: String, value: Value) {
     let object = server.entry(member).or_insert_with(|| json!({}));
     if let Value::Object(object) = object {
@@ -327,12 +323,12 @@ fn codex(server: &mut Map<String, Value>) {
             add(server, "headers", header, json!(format!("${{{variable}}}")));
         }
     }
-    // A server gets the whole environment here.
+    // A server inherits the whole environment here, so a list of variables is not needed.
     server.remove("env_vars");
 }
 
 fn goose(server: &mut Map<String, Value>) -> Option<()> {
-    // Older files have the members of a server one step deeper.
+    // In older files, the keys of a server are nested in `config`.
     if let Some(Value::Object(config)) = server.remove("config") {
         server.extend(config);
     }
@@ -345,7 +341,7 @@ fn goose(server: &mut Map<String, Value>) -> Option<()> {
         server,
         &[("cmd", "command"), ("uri", "url"), ("envs", "env")],
     );
-    // What Goose keeps in the keyring of the system is in the environment here.
+    // Goose reads these values from the system's keyring. Here they are environment variables.
     if let Some(Value::Array(keys)) = server.remove("env_keys") {
         for key in keys.iter().filter_map(Value::as_str) {
             add(server, "env", key.to_owned(), json!(format!("${{{key}}}")));
@@ -355,7 +351,7 @@ fn goose(server: &mut Map<String, Value>) -> Option<()> {
 }
 
 fn opencode(server: &mut Map<String, Value>) {
-    // It says what a command and a URL say, too.
+    // Redundant: the command or the URL implies it.
     server.remove("type");
     rename(server, &[("environment", "env")]);
     change_texts(server, |text| text.replace("{env:", "${"));
@@ -403,7 +399,7 @@ fn braced(text: &str) -> String {
 mod tests {
     use super::*;
 
-    /// The servers of a text are these.
+    /// Checks that a text contains these servers.
     #[track_caller]
     fn check(layout: Layout, text: &str, expected: Value) {
         let document =

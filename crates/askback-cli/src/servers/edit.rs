@@ -1,4 +1,4 @@
-//! Servers that are added to a file, which keeps the rest of what it holds.
+//! Adds servers to a file and leaves the rest of the file unchanged.
 
 use std::{
     fs,
@@ -12,7 +12,7 @@ use serde_json::Value;
 use super::document::{Unreadable, strict};
 use crate::private_file;
 
-/// Adds servers to the `mcpServers` of a JSON file, or to its `servers` if only those are there. Comments stay.
+/// Adds servers to the `mcpServers` of a JSON file, or to its `servers` if only that exists. Comments are kept.
 pub fn add_to_json(text: &str, servers: &[(String, Value)]) -> Result<String, Unreadable> {
     let blank = text.trim().is_empty();
     let text = if blank { "{}\n" } else { text };
@@ -51,7 +51,8 @@ pub(super) fn input(value: &Value) -> CstInputValue {
     }
 }
 
-/// Has the entry of a server, whose file has its servers started in `folder`, mean the same in the file of another folder.
+/// Makes the relative paths of an entry absolute, so that it also works in a file of another folder. Servers of its
+/// file start in `folder`.
 pub fn anchor(server: &mut Value, folder: &Path) {
     let is_relative = |path: &str| !path.starts_with("${") && Path::new(path).is_relative();
     let is_there = |word: &str| {
@@ -59,7 +60,7 @@ pub fn anchor(server: &mut Value, folder: &Path) {
         is_path && folder.join(word).exists()
     };
     let whole = |path: &str| Value::from(folder.join(path).display().to_string());
-    // A bare name is looked for in PATH.
+    // A bare name is searched for in PATH.
     let command = server["command"].as_str();
     let command =
         command.filter(|path| path.contains(std::path::is_separator) && is_relative(path));
@@ -76,15 +77,15 @@ pub fn anchor(server: &mut Value, folder: &Path) {
     }
 }
 
-/// Writes a file, in one step if it is there already: it keeps its permissions then. A new file is readable by its owner
-/// alone. Returns whether the file is new.
+/// Writes a file. An existing file is replaced atomically and keeps its permissions. A new file is only readable by its
+/// owner. Returns whether the file is new.
 pub fn write(path: &Path, text: &str) -> io::Result<bool> {
-    // A link stays one.
+    // A symbolic link is kept.
     let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     let before = match fs::metadata(&path) {
         Ok(metadata) => metadata,
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            // A file that came in the meantime stays.
+            // Never overwrite a file that was created in the meantime.
             let mut file = private_file::create_new(&path)?;
             file.write_all(text.as_bytes())?;
             return Ok(true);
@@ -123,7 +124,7 @@ mod tests {
             "",
             &format!("{{\n  \"mcpServers\": {{\n    {entry}\n  }}\n}}\n"),
         );
-        // A file with commas behind the last member goes on with them.
+        // If the last member is followed by a comma, so is the new one.
         let entry = entry.replace("{}", "{},");
         check(
             "{\n  // mine\n  \"servers\": {\n    \"a\": {\"url\": \"x\"}, // one\n  },\n  \"inputs\": [] /* none */\n}\n",

@@ -1,4 +1,4 @@
-//! The entry of a server in the file of a client, and the same entry started through `askback wrap`.
+//! The entry of a server in a client's file, and the same entry started with `askback wrap`.
 
 use std::{ffi::OsStr, path::Path};
 
@@ -7,41 +7,43 @@ use serde_json::{Map, Value, json};
 
 use crate::environment;
 
-/// The members of an entry in the files of a client.
+/// The keys of a server entry in a client's files.
 #[derive(Debug, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct EntryShape {
-    /// The members in which servers are, each from the top of the file. `$PROJECT` is the folder of the project.
+    /// The paths of the objects with servers, from the top of the file. `$PROJECT` is the project folder.
     sections: Vec<Vec<&'static str>>,
     command: &'static str,
-    /// The member with the arguments. Without one, the command is a list.
+    /// The key of the arguments. If it is absent, the command is a list that includes them.
     args: Option<&'static str>,
     env: &'static str,
-    /// The member that says how a server is reached, and its value for a server that is started.
+    /// The key of the transport type, and its value for a server started as a process.
     kind: Option<(&'static str, &'static str)>,
-    /// The members with a URL; the first counts.
+    /// The keys of the URL. The first one present counts.
     url: Vec<&'static str>,
     headers: &'static str,
-    /// The member with the name of the variable that holds a token.
+    /// The key of the name of the variable with a token.
     bearer_variable: Option<&'static str>,
-    /// The member with headers whose values are names of variables.
+    /// The key of the headers whose values are variable names.
     header_variables: Option<&'static str>,
-    /// The member that lists variables which the client hands on to a server.
+    /// The key of the list of variables that the client passes to the server.
     passed_variables: Option<&'static str>,
-    /// Members that are only for servers at a URL.
+    /// Keys that are only for servers with a URL.
     url_only: Vec<&'static str>,
     pub timeout: Option<TimeoutMember>,
 }
 
-/// The member in which an entry says how long the client waits for a call.
+/// The key of the client's timeout for a call.
 #[derive(Debug, PartialEq, Eq, Deserialize)]
 pub struct TimeoutMember {
     pub member: &'static str,
     pub unit: TimeoutUnit,
-    /// The seconds that a wrapped entry gets, unless it has more; none if the client waits long enough by itself.
+    /// The timeout of a wrapped entry in seconds, unless the entry has a longer one. `None` if the client's default is
+    /// long enough.
     #[serde(default)]
     pub set: Option<u64>,
-    /// After how many seconds a call is given back then; by what is known of the client if absent.
+    /// The number of seconds after which a call is given back with that timeout. If absent, the client's known timeouts
+    /// decide.
     #[serde(default)]
     hold: Option<u64>,
 }
@@ -54,12 +56,12 @@ pub enum TimeoutUnit {
     Milliseconds,
 }
 
-/// The reason why an entry cannot be wrapped.
+/// Why an entry cannot be wrapped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NotWrapped {
-    /// It is no object, or has neither a command nor a URL.
+    /// It is not an object, or has neither a command nor a URL.
     NoServer,
-    /// A member has a value that it cannot have.
+    /// A key has an invalid value.
     Malformed(&'static str),
 }
 
@@ -83,7 +85,7 @@ impl Default for EntryShape {
 }
 
 impl TimeoutMember {
-    /// How many seconds an entry has the client wait.
+    /// The timeout in an entry, in seconds.
     pub fn seconds(&self, entry: &Value) -> Option<u64> {
         let set = entry[self.member].as_u64()?;
         Some(match self.unit {
@@ -104,11 +106,11 @@ impl TimeoutMember {
 /// The option of `askback wrap` for the time after which a call is given back.
 pub const HOLD: &str = "--hold";
 
-/// The variables of headers, which `askback wrap` reads.
+/// The prefix of variables with headers, which `askback wrap` reads.
 const HEADER_VARIABLE: &str = "ASKBACK_HEADER_";
 
 impl EntryShape {
-    /// Returns the paths of the objects with servers. The first that has a server counts.
+    /// Returns the paths of the objects with servers. The first object with a server counts.
     pub fn sections(&self, project: &Path) -> Vec<Vec<String>> {
         let project = project.to_str();
         let sections = self.sections.iter();
@@ -122,12 +124,12 @@ impl EntryShape {
         sections.flatten().collect()
     }
 
-    /// Whether a member has the command or the URL.
+    /// Whether a key has the command or the URL.
     pub fn names_server(&self, member: &str) -> bool {
         member == self.command || self.args == Some(member) || self.url.contains(&member)
     }
 
-    /// Returns the words that start the server; none if it is at a URL.
+    /// Returns the words of the command that starts the server. `None` for a server with a URL.
     pub fn words(&self, entry: &Value) -> Option<Vec<String>> {
         let texts = |list: &Value| {
             let list = list.as_array()?;
@@ -156,12 +158,12 @@ impl EntryShape {
         self.url.iter().find_map(|member| entry[*member].as_str())
     }
 
-    /// Whether the client does not use the entry.
+    /// Whether the client ignores the entry.
     pub fn is_disabled(entry: &Value) -> bool {
         entry["disabled"] == true || entry["enabled"] == false
     }
 
-    /// Returns the entry that starts `program wrap` with these options in front of the server.
+    /// Returns an entry that starts `program wrap` with these options, followed by the server's command or URL.
     pub fn wrap(
         &self,
         name: &str,
@@ -195,7 +197,7 @@ impl EntryShape {
                 let of_server = self
                     .words(entry)
                     .ok_or(NotWrapped::Malformed(self.command))?;
-                // They are kept from a server that is wrapped, unless they are named.
+                // A wrapped server does not inherit these variables unless they are named.
                 let keys = entry[self.env].as_object().into_iter().flat_map(Map::keys);
                 let keys = keys.map(String::as_str);
                 let passed = self.passed_variables.map(|member| &entry[member]);
@@ -232,7 +234,8 @@ impl EntryShape {
         Ok(Value::Object(wrapped))
     }
 
-    /// Moves headers into variables, in which the client fills what it fills in headers. Others can read a command line.
+    /// Moves headers into environment variables, because other users can read a command line. Clients fill variables in
+    /// both in the same way.
     fn take_headers(&self, wrapped: &mut Map<String, Value>) -> Result<Vec<String>, NotWrapped> {
         let mut words = Vec::new();
         let mut variables = Vec::new();
@@ -281,7 +284,7 @@ impl EntryShape {
         Ok(words)
     }
 
-    /// Returns how often `askback wrap` is in the command of an entry, and what starts the first.
+    /// Returns how many times `askback wrap` is in the command of an entry, and the program of the first.
     pub fn wraps(&self, entry: &Value) -> (usize, Option<String>) {
         let words = self.words(entry).unwrap_or_default();
         let starts = words.windows(2).filter(|pair| {
@@ -293,7 +296,7 @@ impl EntryShape {
         (programs.len(), programs.into_iter().next())
     }
 
-    /// Returns the seconds after which a wrapped entry gives a call back, if it says so.
+    /// Returns the number of seconds after which a wrapped entry gives a call back, if the entry sets it.
     pub fn hold(&self, entry: &Value) -> Option<u64> {
         let words = self.words(entry)?;
         let words = words.split(|word| word == "--").next()?;

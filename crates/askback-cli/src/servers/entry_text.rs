@@ -1,4 +1,4 @@
-//! One entry in the text of a file, which keeps the rest: comments, order and spaces.
+//! Edits one entry in the text of a file. Comments, order and spaces elsewhere are kept.
 
 use std::{ops::Range, path::Path, str::FromStr as _};
 
@@ -24,7 +24,7 @@ pub enum Format {
     Yaml,
 }
 
-/// A text that cannot be read, and nothing of it, which may hold secrets.
+/// The text cannot be parsed. The error never quotes the text, which may contain secrets.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Malformed {
     pub line: usize,
@@ -32,7 +32,7 @@ pub struct Malformed {
     pub why: String,
 }
 
-/// Some editors of Windows write it before the text.
+/// Some Windows editors write it at the beginning of a file.
 const BYTE_ORDER_MARK: char = '\u{feff}';
 
 impl Format {
@@ -81,7 +81,7 @@ impl Format {
         }
     }
 
-    /// Gives the entry at a path the members of `after`. A member that stays the same keeps its text.
+    /// Changes the entry at a path to `after`. Unchanged members keep their text.
     pub fn change(self, text: &str, path: &[String], after: &Value) -> Result<String, Unreadable> {
         self.edit(text, path, after, |text, path| match self {
             Self::Json => change_json(text, path, after),
@@ -90,7 +90,7 @@ impl Format {
         })
     }
 
-    /// Gives the entry at a path the text that it has in `before`, a text of the same file.
+    /// Restores the text that the entry at a path has in `before`, an earlier text of the file.
     pub fn restore(self, text: &str, path: &[String], before: &str) -> Result<String, Unreadable> {
         let after = self.read(before).ok();
         let after = after.and_then(|whole| at(&whole, path).cloned());
@@ -109,7 +109,7 @@ impl Format {
         })
     }
 
-    /// Edits a text, and checks that the entry is what it should be and all else is as before.
+    /// Edits a text, and checks that only the entry has changed.
     fn edit(
         self,
         text: &str,
@@ -214,7 +214,7 @@ fn change_toml(text: &str, path: &[String], after: &Value) -> Option<String> {
         match entry.get_mut(name) {
             Some(item) => {
                 if let Some(old) = item.as_value() {
-                    // The comment behind the value stays.
+                    // Keeps the comment after the value.
                     *new.decor_mut() = old.decor().clone();
                 }
                 *item = Item::Value(new);
@@ -283,7 +283,7 @@ fn change_yaml(text: &str, path: &[String], after: &Value) -> Option<String> {
     }
     for (name, value) in after.as_object()? {
         if before.get(name) != Some(value) {
-            // JSON is YAML, too.
+            // JSON is also YAML.
             let value = yaml_edit::Document::from_str(&value.to_string()).ok()?;
             set_yaml(&entry, name, &value)?;
         }

@@ -1,5 +1,4 @@
-//! Variables in the texts of a configuration: `${VAR}`, `${VAR:-default}`, `${env:VAR}`, and those of
-//! editors.
+//! Variables in configuration values: `${VAR}`, `${VAR:-default}`, `${env:VAR}`, and the variables of editors.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -8,25 +7,25 @@ use std::{
 
 use serde_json::Value;
 
-/// The members of a server in which variables are replaced.
+/// The keys of an entry in which variables are replaced.
 const MEMBERS: [&str; 6] = ["command", "args", "env", "cwd", "url", "headers"];
 
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Names {
-    /// The variables of the environment, without those that have a default.
+    /// Environment variables without a default.
     pub variables: BTreeSet<String>,
-    /// The variables of the environment that have a default.
+    /// Environment variables with a default.
     pub optional: BTreeSet<String>,
-    /// The ids of inputs that a person is asked for.
+    /// The ids of inputs, which the user is asked for.
     pub inputs: BTreeSet<String>,
-    /// Names such as `config:x`, which askback does not know, as they are written.
+    /// Names that askback does not know, such as `config:x`, as written in the file.
     pub unknown: BTreeSet<String>,
 }
 
 #[derive(Debug, Clone, Default)]
 pub struct Values {
     pub variables: BTreeMap<String, String>,
-    /// The answers of a person, by the id of the input.
+    /// The values of inputs, by id.
     pub inputs: BTreeMap<String, String>,
     pub workspace: Option<PathBuf>,
     pub home: Option<PathBuf>,
@@ -38,11 +37,11 @@ pub enum Missing {
     Input(String),
     /// The file belongs to no project, or the user has no folder.
     Folder(&'static str),
-    /// There is a value, and the texts of the server would become too long with it.
+    /// With the value, the entry would be too long.
     Room,
 }
 
-/// The most bytes of all texts of a server with the values of their variables.
+/// The maximum size of an entry's values in bytes, with all variables replaced.
 const MOST: usize = 1 << 20;
 
 #[derive(Debug, PartialEq, Eq)]
@@ -50,9 +49,9 @@ enum Part<'a> {
     Plain(&'a str),
     Variable(&'a str, Option<&'a str>),
     Input(&'a str),
-    /// A folder or a sign that editors know.
+    /// A folder or a separator that editors define.
     Known(&'static str),
-    /// A name that only another client can know, in its braces.
+    /// A name in braces that only another client may know.
     Unknown(&'a str),
 }
 
@@ -64,7 +63,7 @@ const SEPARATOR: &str = "pathSeparator";
 impl Names {
     pub fn of(server: &Value) -> Self {
         let mut names = Self::default();
-        // Nothing is replaced.
+        // Only collects the names; nothing is replaced.
         let _ = walk(&mut server.clone(), &mut |text| {
             names.take(text);
             Ok(())
@@ -98,7 +97,7 @@ impl Names {
     }
 }
 
-/// Does something with each text of a server in which variables are replaced.
+/// Calls a function with each value of an entry in which variables are replaced.
 fn walk(
     server: &mut Value,
     each: &mut impl FnMut(&mut String) -> Result<(), Missing>,
@@ -130,7 +129,7 @@ impl Values {
         })
     }
 
-    /// A text with values in the place of its names. A value is not looked at for further names.
+    /// Replaces the variables of a text. Variables within the inserted values are not replaced.
     fn filled(&self, text: &str, left: &mut usize) -> Result<String, Missing> {
         let mut filled = String::with_capacity(text.len());
         for part in parts(text) {
@@ -139,7 +138,7 @@ impl Values {
                 Part::Plain(plain) | Part::Unknown(plain) => filled.push_str(plain),
                 Part::Variable(name, default) => {
                     let value = self.variables.get(name).map(String::as_str);
-                    // As in a shell, a default also stands for a variable that is empty.
+                    // As in a shell, a default also replaces an empty variable.
                     let value = match default {
                         Some(default) => value.filter(|value| !value.is_empty()).or(Some(default)),
                         None => value,
@@ -172,7 +171,7 @@ impl Values {
     }
 }
 
-/// The parts of a text. What looks like no name, such as `${1##*/}` of a shell, is plain.
+/// Splits a text at its variables. Text that does not look like a variable, such as a shell's `${1##*/}`, is unchanged.
 fn parts(text: &str) -> Vec<Part<'_>> {
     let mut parts = Vec::new();
     let mut from = 0;
@@ -204,7 +203,7 @@ fn parts(text: &str) -> Vec<Part<'_>> {
     parts
 }
 
-/// The part that a name in braces is; none where it is no name.
+/// Parses a name in braces. `None` if it is not a name.
 fn named<'a>(whole: &'a str, name: &'a str) -> Option<Part<'a>> {
     let known = [WORKSPACE, WORKSPACE_NAME, HOME, SEPARATOR];
     if let Some(known) = known.into_iter().find(|&known| known == name) {
@@ -287,9 +286,9 @@ mod tests {
         );
         check("${workspaceFolder}/x", "/project/it/x");
         check("${workspaceFolderBasename}", "it");
-        // A value is no text of the file.
+        // Values are not expanded.
         check("${NESTED}", "${A}");
-        // What a shell or another client knows stays as it is.
+        // Syntax of a shell or another client is unchanged.
         check("${1##*/} ${A%x} ${!A} ${", "${1##*/} ${A%x} ${!A} ${");
         check("${config:editor.x} ${A", "${config:editor.x} ${A");
         check("${${A}}", "${a}");

@@ -1,4 +1,4 @@
-//! Inputs of a configuration: values that a person types when a server is started.
+//! Inputs of a configuration file: values that the user types when a server is started.
 
 use askback_host::{
     page::{Page, Style, out},
@@ -11,10 +11,10 @@ use serde::Deserialize;
 use super::terminal::{self, Typing};
 use crate::error::{Error, Kind};
 
-/// An input, in the members of VS Code.
+/// An input, with the fields that VS Code defines.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
 pub struct Input {
-    /// The name by which texts refer to it.
+    /// The id by which other values refer to it.
     pub id: String,
     /// `promptString`, `pickString` or `command`.
     #[serde(default, rename = "type")]
@@ -23,14 +23,14 @@ pub struct Input {
     description: Option<String>,
     #[serde(default)]
     default: Option<String>,
-    /// Whether what is typed is not to be seen.
+    /// Whether the typed value is hidden.
     #[serde(default)]
     password: bool,
     #[serde(default)]
     options: Vec<Choice>,
 }
 
-/// A value that can be picked.
+/// An option of a `pickString` input.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(untagged)]
 enum Choice {
@@ -53,7 +53,7 @@ impl Choice {
 }
 
 impl Input {
-    /// Asks the person for the value.
+    /// Asks the user for the value.
     pub fn ask(&self) -> Result<String, Error> {
         if self.kind == "command" {
             return Err(Error::usage("only an editor can provide this input:")
@@ -107,10 +107,10 @@ impl Input {
         page.prompt("");
     }
 
-    /// The value that was typed; none where it is none.
+    /// The value that was typed. `None` if the text is not valid.
     fn read(&self, typed: &str) -> Option<String> {
         if typed.is_empty() {
-            // One that is not shown is not taken unseen either.
+            // A hidden input has no default, because the user could not see it.
             return self.default.clone().filter(|_| !self.password);
         }
         if self.options.is_empty() {

@@ -1,8 +1,8 @@
-//! The servers of configuration files, as the clients of the field write them.
+//! Servers in the configuration files of MCP clients.
 //!
-//! A [`Document`] is what a file says of its servers, in the members of an `mcp.json`, whichever
-//! client the file is of. Texts in it name variables; [`Values`] puts values in their place.
-//! [`add_to_json`] adds servers to a file that is there.
+//! A [`Document`] has the entries of a file, converted to the keys of `mcp.json`, for every client.
+//! Values may contain variables, which [`Values`] replaces. [`add_to_json`] adds servers to an
+//! existing file.
 
 mod client;
 mod document;

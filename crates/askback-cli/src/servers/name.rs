@@ -1,12 +1,11 @@
-//! Whether a person can read the name of a server.
+//! Checks whether a user can read the name of a server.
 
 use askback_host::{
     text::{Words, acts_or_hides, given, line},
     words,
 };
 
-/// Returns why the name of a server cannot be used, as the end of a sentence about it: a person would not
-/// see it whole.
+/// Returns why the name of a server cannot be used, as the end of a sentence, if the user would not see all of it.
 pub fn unseen(name: &str) -> Option<Words> {
     if name.is_empty() {
         return Some("its name is empty".into());
@@ -21,7 +20,8 @@ pub fn unseen(name: &str) -> Option<Words> {
     }
 }
 
-/// Whether a sign of a name acts or hides. Joiners and selectors are seen where a script or an emoji needs them.
+/// Whether a character of a name is a control character or invisible. Joiners and selectors are allowed if a script or
+/// an emoji needs them.
 fn is_unseen(name: &str, sign: char) -> bool {
     acts_or_hides(sign) && line(name).contains(words!("{}", sign).as_str())
 }

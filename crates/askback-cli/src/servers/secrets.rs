@@ -1,19 +1,19 @@
-//! Secrets in what is said of a server, and the variables that take their place.
+//! Replaces secrets in a server entry with variables.
 
 use serde_json::{Map, Value};
 
 use super::{document::KNOWN, expand::Names};
 use crate::secret::{after_scheme, holds, is_in, is_plain_header, is_setting};
 
-/// A secret in whose place a variable stands now.
+/// A secret that was replaced with a variable.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ConcealedSecret {
-    /// The place: `env`, `headers`, `args`, `url`, `oauth` or `other members`.
+    /// Where it was: `env`, `headers`, `args`, `url`, `oauth` or `other members`.
     pub member: &'static str,
     pub variable: String,
 }
 
-/// The variables of the environment whose values are no secrets, unless they look like one.
+/// Environment variables whose values are not secrets, unless they look like one.
 const PLAIN_VARIABLES: [&str; 16] = [
     "DEBUG",
     "HOME",
@@ -33,8 +33,8 @@ const PLAIN_VARIABLES: [&str; 16] = [
     "TZ",
 ];
 
-/// Puts variables in the place of what may be a secret in the entry of a server: each value of `env` and
-/// `headers` that is not known to be none, and elsewhere what looks like one.
+/// Replaces possible secrets in an entry with variables: every value of `env` and `headers` that is not known to be
+/// harmless, and elsewhere every value that looks like a secret.
 pub fn conceal(name: &str, server: &mut Value) -> Vec<ConcealedSecret> {
     let mut concealing = Concealing {
         server: name,
@@ -60,7 +60,7 @@ pub fn conceal(name: &str, server: &mut Value) -> Vec<ConcealedSecret> {
     concealing.concealed
 }
 
-/// The words of a command, with variables in the place of what looks like a secret.
+/// The words of a command, with variables in place of values that look like secrets.
 pub fn conceal_args(name: &str, args: &[String]) -> Vec<String> {
     let mut concealing = Concealing {
         server: name,
@@ -85,7 +85,7 @@ impl Concealing<'_> {
             let known = upper(name);
             let is_plain = PLAIN_VARIABLES.contains(&&*known) || known.starts_with("LC_");
             if self.may_be_secret(name, value, is_plain) {
-                // The name of the variable is that of the person's own environment, too.
+                // The user's environment may have a variable of the same name.
                 let is_usable = name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
                     && !name.starts_with(|c: char| c.is_ascii_digit());
                 let wanted = match is_usable {
@@ -106,12 +106,12 @@ impl Concealing<'_> {
         }
     }
 
-    /// Whether the value of a variable or header may be a secret.
+    /// Whether a value of `env` or `headers` may be a secret.
     fn may_be_secret(&self, name: &str, value: &Value, is_plain: bool) -> bool {
         let text = match value {
             Value::String(text) => text.clone(),
             Value::Number(number) => number.to_string(),
-            // An object has no place here, and is none that askback reads.
+            // A value of the wrong type. askback does not use it.
             Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_) => {
                 return holds(value);
             }
@@ -120,7 +120,7 @@ impl Concealing<'_> {
         match () {
             () if is_empty(&literal) => false,
             () if is_in(&literal, is_setting) => true,
-            // Another variable stands there already.
+            // It already contains a variable.
             () if literal != text => is_setting(name),
             () => !is_plain,
         }
@@ -149,7 +149,7 @@ impl Concealing<'_> {
         }
     }
 
-    /// An argument with a variable in it: behind its name, if it has one, else as a whole.
+    /// Replaces the secret in an argument with a variable: only the value after a name, or else the whole argument.
     fn arg(&mut self, before: &str, at: usize, text: &str) -> String {
         let is_part = |c: char| c.is_ascii_alphanumeric() || "_-".contains(c);
         let end = text.find(|c| !is_part(c)).unwrap_or_default();
@@ -157,7 +157,7 @@ impl Concealing<'_> {
         let value = rest.trim_start_matches([':', '=', ' ']);
         let sign = &rest[..rest.len().saturating_sub(value.len())];
         let is_value = match sign.chars().next() {
-            // What follows a variable in a shell is a command.
+            // In a shell, a word after an assignment is a command.
             Some('=') => {
                 name.starts_with('-') || !after_scheme(value).1.contains(char::is_whitespace)
             }
@@ -198,7 +198,7 @@ impl Concealing<'_> {
         }
     }
 
-    /// The secret of a client is read from the variable that `clientSecretEnv` names.
+    /// `clientSecretEnv` names the variable with the client's secret.
     fn sign_in(&mut self, settings: &mut Map<String, Value>) {
         if let Some(secret) = settings.remove("clientSecret")
             && !secret.is_null()
@@ -212,7 +212,7 @@ impl Concealing<'_> {
             });
         }
         for (name, value) in settings {
-            // The name of a variable is no secret.
+            // The name of a variable is not a secret.
             let is_named = is_setting(name) && !upper(name).ends_with("ENV");
             let text = literal(value.as_str().unwrap_or_default());
             if !is_empty(&text) && (is_named || is_in(&text, is_setting)) {
@@ -221,14 +221,14 @@ impl Concealing<'_> {
         }
     }
 
-    /// A variable in the place of a value, behind the word that stands before its token.
+    /// Replaces a value with a variable, except for the scheme before its token.
     fn after_scheme(&mut self, name: &str, text: &str, member: &'static str) -> String {
         let scheme = after_scheme(text).0;
         let variable = self.variable(joined(self.server, name), member);
         format!("{scheme}{variable}")
     }
 
-    /// A variable that stands for nothing else in the server, as it is written in a text.
+    /// Returns a reference to a variable whose name is not used elsewhere in the entry.
     fn variable(&mut self, wanted: String, member: &'static str) -> String {
         let mut variable = wanted.clone();
         let mut number: u32 = 1;
@@ -242,7 +242,7 @@ impl Concealing<'_> {
     }
 }
 
-/// A text without the variables in it, but with their defaults. `$NAME` of a shell is one.
+/// A text without its variables, but with their default values. The shell's `$NAME` is also a variable.
 fn literal(text: &str) -> String {
     let mut literal = String::with_capacity(text.len());
     let mut rest = text;
@@ -274,12 +274,12 @@ fn literal(text: &str) -> String {
     literal + rest
 }
 
-/// Whether nothing is left of a text, or the word before a token alone.
+/// Whether a text is empty, or only the scheme of a token.
 fn is_empty(literal: &str) -> bool {
     after_scheme(literal).1.trim().is_empty()
 }
 
-/// Puts variables in the place of inputs, which the file of another client has: their names.
+/// Replaces inputs, which are defined in the other client's file, with variables. Returns their names.
 pub fn without_inputs(server: &mut Value) -> Vec<String> {
     let ids = Names::of(server).inputs;
     let inputs: Vec<_> = ids
@@ -311,7 +311,7 @@ fn joined(server: &str, key: &str) -> String {
     }
 }
 
-/// A name as variables are written: `--api-key` is `API_KEY`.
+/// The usual variable name for a name: `API_KEY` for `--api-key`.
 fn upper(name: &str) -> String {
     let signs = name.chars().map(|c| match c.is_ascii_alphanumeric() {
         true => c.to_ascii_uppercase(),

@@ -1,4 +1,4 @@
-//! A line that a person types at the terminal, before a conversation begins.
+//! Reads a line from the terminal before a conversation begins.
 
 use std::io::{self, BufRead};
 #[cfg(unix)]
@@ -15,8 +15,7 @@ pub(super) enum Typing {
     Unseen,
 }
 
-/// Shows a question and reads the line that answers it; none at the end of the input, and where the
-/// person stops with Ctrl-C.
+/// Shows a question and reads the answer. `None` at the end of the input, or after Ctrl-C.
 pub(super) fn ask(page: &mut Page, typing: Typing) -> io::Result<Option<Line>> {
     match typing {
         Typing::Seen => {
@@ -38,7 +37,7 @@ fn unseen(_: &mut Page) -> io::Result<Option<Line>> {
     ))
 }
 
-/// The terminal passes on each key while the value lives, and shows none.
+/// Turns off the terminal's echo and line editing until it is dropped.
 #[cfg(unix)]
 struct Silence(rustix::termios::Termios);
 
@@ -49,7 +48,7 @@ impl Silence {
 
         let before = tcgetattr(io::stdin())?;
         let mut silent = before.clone();
-        // Ctrl-C is read as a key: a process that it ends would leave the terminal silent.
+        // Reads Ctrl-C as a key. As a signal it would end the process with the echo still off.
         silent
             .local_modes
             .remove(LocalModes::ECHO | LocalModes::ICANON | LocalModes::ISIG);
@@ -63,24 +62,24 @@ impl Drop for Silence {
     fn drop(&mut self) {
         use rustix::termios::{OptionalActions, tcsetattr};
 
-        // A terminal that is gone shows nothing either.
+        // If the terminal is gone, there is nothing to restore.
         let _ = tcsetattr(io::stdin(), OptionalActions::Now, &self.0);
     }
 }
 
 #[cfg(unix)]
 fn unseen(page: &mut Page) -> io::Result<Option<Line>> {
-    // Before the question is there: what is typed to it is not shown either.
+    // Begins before the question is shown, so that an early answer is not echoed either.
     let silence = Silence::begin()?;
     out::tell(page);
     let typed = typed(&mut io::stdin().lock());
     drop(silence);
-    // Enter was not shown either.
+    // Enter was not echoed either.
     let _ = out::stderr().write_all(b"\n");
     typed
 }
 
-/// The most bytes of a value.
+/// The maximum length of a value in bytes.
 #[cfg(unix)]
 const MOST: usize = 64 * 1024;
 
@@ -96,7 +95,7 @@ fn typed(keys: &mut impl Read) -> io::Result<Option<Line>> {
             b'\r' | b'\n' => break,
             // Ctrl-C, Ctrl-D, Ctrl-\.
             0x03 | 0x04 | 0x1c => return Ok(None),
-            // Backspace takes a whole character.
+            // Backspace removes a whole character.
             0x08 | 0x7f => while bytes.pop().is_some_and(|byte| byte & 0xc0 == 0x80) {},
             // Ctrl-U.
             0x15 => bytes.clear(),

@@ -1,4 +1,4 @@
-//! Connections to several servers, with one front end before them.
+//! Connections to several servers, with one front end.
 
 use std::{iter, mem, sync::Arc, vec};
 
@@ -34,7 +34,7 @@ use crate::{
     wire::{WireLog, as_written},
 };
 
-/// A connection to a server that the person does not talk to now.
+/// A connection to a server other than the current one.
 pub struct Connection {
     pub server: ServerId,
     pub state: State,
@@ -43,19 +43,19 @@ pub struct Connection {
 }
 
 pub enum State {
-    /// The server was started, or its address called, and it has not answered yet.
+    /// The connection is being opened.
     Connecting,
     Open(Client),
     Failed(Error),
 }
 
-/// The servers that are being connected to. They go on while nobody waits.
+/// Connections that are being opened. They continue in the background.
 #[derive(Default)]
 pub struct OpeningServers(JoinSet<(ServerId, Result<Client, Error>)>);
 
 pub type OpenedServer = (ServerId, Result<Client, Error>);
 
-/// The things that the connections of a session have in common.
+/// What the connections of a session share.
 pub(super) struct Room<'a> {
     args: &'a SessionArgs,
     relay: Relay,
@@ -67,7 +67,7 @@ pub(super) struct Room<'a> {
 }
 
 impl<'a> Room<'a> {
-    /// A room with a host of this server, which a person sees under this name.
+    /// Creates a room with a host for this server, which the user sees under this name.
     pub(super) fn new(
         (first, name): (&Target, String),
         args: &'a SessionArgs,
@@ -104,7 +104,7 @@ impl<'a> Room<'a> {
         Ok((room, host))
     }
 
-    /// The desk for the questions of a server, which a person sees under this name.
+    /// The desk for a server's questions. The user sees the server under this name.
     fn desk(&self, target: &Target, name: String) -> Desk {
         let reached = target.shown();
         let asker = Asker {
@@ -120,7 +120,7 @@ impl<'a> Room<'a> {
         desk.with_clock(Clock::of_this_machine())
     }
 
-    /// All that it takes to connect to the server that is chosen. Nothing is started yet.
+    /// Prepares a connection to the current server. Nothing is started yet.
     pub(super) fn connection(&self, host: &mut Host, target: Target) -> Result<Connection, Error> {
         let args = self.args;
         let server = host.chosen();
@@ -160,7 +160,7 @@ impl<'a> Room<'a> {
         }
         host.show_stderr(match &args.stderr {
             Some(to) => to.mode(),
-            // What a build says is wanted as it is said.
+            // The output of a build is shown as it arrives.
             None if args.builds => StderrMode::Always,
             None => StderrMode::default(),
         });
@@ -192,8 +192,8 @@ impl<'a> Room<'a> {
     }
 }
 
-/// Tells what a file says to use, unless the person agreed to it just now: what runs here was written by whoever wrote the
-/// file.
+/// Shows how a server from a file is reached, unless the user was just asked about it, because the author of the file
+/// decides what runs here.
 pub(super) fn tell_of(target: &Target) {
     if let Some(file) = target.file.as_ref().filter(|_| !target.is_told) {
         let mut page = out::stderr_page();
@@ -208,7 +208,8 @@ pub(super) fn tell_of(target: &Target) {
     }
 }
 
-/// The names under which a person sees servers: two that look alike are told apart, and it is said.
+/// The names that the user sees for the servers. If names look alike, their differing characters are shown by their
+/// numbers, and the user is told.
 fn names_apart(first: &Target, others: &[Target]) -> (String, vec::IntoIter<String>) {
     let targets = iter::once(first).chain(others);
     let names: Vec<_> = targets.map(|target| target.name.clone()).collect();
@@ -226,13 +227,13 @@ fn names_apart(first: &Target, others: &[Target]) -> (String, vec::IntoIter<Stri
     (apart.next().unwrap_or_default(), apart)
 }
 
-/// The error of a server that nobody tried to reach, or of whose end nothing is known.
+/// The error for a server that was never connected, or whose end is unknown.
 fn absent() -> Error {
     Error::new(Kind::Connection, "the server is not there")
 }
 
-/// The server that is waited for before a conversation begins: the first that may be talked to, if
-/// it has not answered yet, or else, where all are awaited, any.
+/// The server to wait for before a conversation begins: with `awaits_all` any that is connecting, or else the first
+/// that has not failed, if it is connecting.
 fn awaited(connections: &[Connection], awaits_all: bool) -> Option<ServerId> {
     let is_connecting = |of: &&Connection| matches!(of.state, State::Connecting);
     let mut hoped = connections
@@ -245,7 +246,7 @@ fn awaited(connections: &[Connection], awaits_all: bool) -> Option<ServerId> {
     awaited.map(|of| of.server)
 }
 
-/// The sentence that says which servers are waited for.
+/// The sentence that says which servers are being waited for.
 fn waiting_for(host: &Host, connections: &[Connection], awaits_all: bool) -> Words {
     let connecting = connections
         .iter()
@@ -283,11 +284,10 @@ impl OpeningServers {
         };
     }
 
-    /// Waits until one of them has answered or failed; none where nothing is awaited. Nothing is lost
-    /// where that is not waited for to the end.
+    /// Waits until a server has answered or failed. `None` if no connection is being opened. Cancel safe.
     pub async fn next(&mut self) -> Option<OpenedServer> {
         loop {
-            // One that panicked has no end.
+            // A task that panicked has no result.
             if let Ok(opened) = self.0.join_next().await? {
                 return Some(opened);
             }
@@ -296,15 +296,15 @@ impl OpeningServers {
 }
 
 impl Session {
-    /// Opens connections to several servers at once, with a person before them. The person talks to the
-    /// first that is there; the others are returned, in their order. A person waits for none behind that
-    /// one: those are being connected to. One that cannot be reached ends none of the others.
+    /// Opens connections to several servers at once. The first available one becomes the current server; the others are
+    /// returned, in order. If there is a user, this waits only for the current server. A server that cannot be reached
+    /// does not affect the others.
     pub async fn open_several(
         first: Target,
         others: Vec<Target>,
         args: &SessionArgs,
     ) -> Result<(Self, Vec<Connection>, OpeningServers), Error> {
-        // A front end takes the terminal.
+        // Shown first, because a front end takes over the terminal.
         iter::once(&first).chain(&others).for_each(tell_of);
         let (name, names) = names_apart(&first, &others);
         let (room, mut host) = Room::new((&first, name), args, Answers::Person, Some)?;
@@ -317,7 +317,7 @@ impl Session {
         for connection in &mut connections {
             opening.begin(connection);
         }
-        // Lines of a file would meet other servers each time.
+        // With lines from a file, the current server must be the same in each run.
         let awaits_all = !host.is_person();
         while let Some(server) = awaited(&connections, awaits_all) {
             host.choose(server);
@@ -377,13 +377,12 @@ impl Session {
         self.server
     }
 
-    /// The calls that go on while the person does something else, those of all servers.
+    /// The background tasks of all servers.
     pub fn tasks(&self) -> Tasks {
         self.opener.relay.tasks().clone()
     }
 
-    /// Has the person talk to another server, if that is there. The connection becomes that to the one
-    /// they talked to.
+    /// Makes another server the current one, if it is connected, and stores the previous one in `other`.
     pub fn exchange(&mut self, other: &mut Connection) -> bool {
         let State::Open(client) = &mut other.state else {
             return false;
@@ -421,7 +420,7 @@ impl Connection {
 
     pub async fn close(self, host: &mut Host) {
         if let State::Open(client) = self.state {
-            // The run is over; a server that does not end well is ended.
+            // The run is over. A server that does not exit is killed.
             let _ = host.attend(client.close()).await;
         }
     }

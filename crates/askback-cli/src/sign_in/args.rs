@@ -50,9 +50,9 @@ pub struct SignInArgs {
 #[serde(rename_all = "camelCase")]
 pub struct SignInEntry {
     client_id: Option<String>,
-    /// The authorization server it is registered with, as that names itself.
+    /// The issuer of the authorization server where the client is registered.
     issuer: Option<String>,
-    /// The variable that holds its secret. The secret itself does not belong into such a file.
+    /// The variable with the client's secret. The secret itself does not belong in the file.
     client_secret_env: Option<String>,
     #[serde(default, deserialize_with = "json::texts")]
     scopes: Vec<String>,
@@ -60,8 +60,8 @@ pub struct SignInEntry {
 }
 
 impl SignInArgs {
-    /// How to become authorized, by way of the front end behind `relay` where a person is there. What
-    /// the command line says outweighs what the file does.
+    /// Returns how to authorize. If a user is present, the front end of `relay` asks them. The command line takes
+    /// precedence over the file.
     pub fn authorization(
         &self,
         entry: &SignInEntry,
@@ -89,7 +89,7 @@ impl SignInArgs {
         })
     }
 
-    /// Reads the records.
+    /// Opens the credential store.
     pub fn vault(&self, tell: impl Fn(&str) + Send + Sync + 'static) -> Result<Vault, Error> {
         Vault::open(self.credentials, tell)
     }
@@ -157,8 +157,8 @@ impl SignInEntry {
     }
 }
 
-/// A secret of the environment lies about: without an issuer, it would be shown to whatever
-/// authorization server a server names first.
+/// The error for a secret in the environment without an issuer: it could be sent to any authorization server that a
+/// server names.
 fn unassigned(variable: &'static str) -> Error {
     Error::usage(words!(
         "the secret in the variable {} is for one authorization server, which is not named",

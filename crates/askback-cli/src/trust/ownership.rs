@@ -1,7 +1,7 @@
-//! Whose a file is: nobody else may have written it, nor be able to put another in its place.
+//! Checks that no other user can have written a file, or can replace it.
 //!
-//! The check of the owner is that of git for a repository (`safe.directory`); the check that nobody
-//! else may write is that of ssh for its files (`StrictModes`).
+//! The owner check is git's check for a repository (`safe.directory`). The check for write
+//! permission is ssh's check for its files (`StrictModes`).
 
 use std::{
     env,
@@ -16,21 +16,21 @@ use askback_host::{
     words,
 };
 
-/// The bits of a mode by which a group and others may write.
+/// The mode bits that let the group and others write.
 const GROUP_WRITES: u32 = 0o020;
 const OTHERS_WRITE: u32 = 0o002;
-/// In such a folder, such as `/tmp`, each may replace and remove what is theirs alone.
+/// In a folder with this bit, such as `/tmp`, users can only replace or remove their own files.
 const STICKY: u32 = 0o1000;
 
-/// The user, as whom the command runs.
+/// The user who runs the command.
 #[derive(Debug, Clone, Copy)]
 struct User {
     id: u32,
-    /// The user who became root by sudo: their files count as ours, as with git.
+    /// The user who became root with sudo. As in git, their files are accepted.
     before: Option<u32>,
 }
 
-/// The facts of a file or a folder.
+/// The owner and mode of a file or a folder.
 #[derive(Debug, Clone, Copy)]
 struct Facts {
     owner: u32,
@@ -38,17 +38,17 @@ struct Facts {
     mode: u32,
 }
 
-/// The fault of a file or a folder.
+/// Why a file or a folder is not trusted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Fault {
-    /// It belongs to this user.
+    /// It belongs to this user, who is not trusted.
     Owner(u32),
-    /// Others may write to it.
+    /// Other users can write to it.
     Writable,
 }
 
-/// Whether only the user, or the system, can have written the open file that was found at this
-/// absolute path; otherwise why not, in a sentence.
+/// Checks that only the user or the system can have written the open file at this absolute path.
+/// The error is a sentence.
 pub(super) fn check(path: &Path, file: &File) -> Result<(), Words> {
     let user = User::current();
     let unknown = |error: io::Error| {
@@ -58,7 +58,7 @@ pub(super) fn check(path: &Path, file: &File) -> Result<(), Words> {
             given(error)
         )
     };
-    // A link is as good as the file: who made it chose the file.
+    // Also check a symbolic link, because its owner chose the file.
     let link = fs::symlink_metadata(path).map_err(unknown)?;
     let real = fs::canonicalize(path).map_err(unknown)?;
     let file = Facts::of(&file.metadata().map_err(unknown)?);
@@ -97,7 +97,7 @@ impl User {
         self.owns(facts).or(writable)
     }
 
-    /// A folder may also be the system's.
+    /// Unlike a file, a folder may belong to the system.
     fn trusts_folder(self, facts: Facts) -> Option<Fault> {
         let owner = self.owns(facts).filter(|_| facts.owner != 0);
         let is_open = facts.others_write() && facts.mode & STICKY == 0;
@@ -114,8 +114,8 @@ impl Facts {
         }
     }
 
-    /// Whether anybody but the owner may write. Most systems make a group of the same number for
-    /// each user, with nobody else in it, and let it write wherever its user does.
+    /// Whether anyone but the owner can write. Most systems give each user a private group with the
+    /// same number, which may write.
     fn others_write(self) -> bool {
         let group_writes = self.mode & GROUP_WRITES != 0 && self.group != self.owner;
         group_writes || self.mode & OTHERS_WRITE != 0
@@ -173,17 +173,17 @@ mod tests {
         check(ADA, 1000, 100, 0o600, None);
         check(ADA, 1001, 1000, 0o644, Some(Fault::Owner(1001)));
         check(ADA, 1001, 1000, 0o666, Some(Fault::Owner(1001)));
-        // Root may do anything, and still is not Ada.
+        // Ada does not trust a file of root, though root can change any file.
         check(ADA, 0, 0, 0o644, Some(Fault::Owner(0)));
         check(ROOT, 0, 0, 0o644, None);
         check(ROOT, 1000, 1000, 0o644, Some(Fault::Owner(1000)));
         check(SUDO, 1000, 1000, 0o644, None);
         check(SUDO, 1001, 1001, 0o644, Some(Fault::Owner(1001)));
-        // A group of her own, and one of several.
+        // Her private group, and a shared group.
         check(ADA, 1000, 1000, 0o664, None);
         check(ADA, 1000, 100, 0o664, Some(Fault::Writable));
         check(ADA, 1000, 1000, 0o646, Some(Fault::Writable));
-        // That is for folders.
+        // The sticky bit only matters for folders.
         check(ADA, 1000, 1000, 0o1666, Some(Fault::Writable));
     }
 

@@ -1,4 +1,4 @@
-//! Calls that are made again, and servers that are started again.
+//! Repeated calls, and restarted servers.
 
 use std::fs;
 
@@ -10,8 +10,8 @@ use crate::{
     scratch::Scratch,
 };
 
-/// Has the tools of `tools.json`, and counts in `count` how often it was started. A call asks for a
-/// seat; one of `change` gives it the tools of `others.json`, and one of `leave` ends it.
+/// Has the tools of `tools.json`, and counts its starts in `count`. A call asks for a seat. The
+/// tool `change` switches to the tools of `others.json`, and `leave` ends the server.
 pub(crate) const SERVER: &str = r#"
 cd "$(dirname "$0")"
 starts=$(($(cat count) + 1))
@@ -44,7 +44,7 @@ pub(crate) const TOOLS: &str = r#"[{"name":"reserve","inputSchema":{"type":"obje
 pub(crate) const OTHERS: &str = r#"[{"name":"reserve","description":"New.","inputSchema":{"type":"object"}},
     {"name":"ring","inputSchema":{"type":"object"}},{"name":"change","inputSchema":{"type":"object"}}]"#;
 
-/// Puts the server into a folder, and returns the path of its script.
+/// Writes the server into a folder and returns the path of its script.
 fn server(scratch: &Scratch) -> String {
     scratch.file("tools.json", &TOOLS.replace('\n', ""));
     scratch.file("others.json", &OTHERS.replace('\n', ""));
@@ -154,7 +154,7 @@ fn a_change_of_a_file_starts_the_server_again_and_makes_the_last_call() {
         .until("answered as before | Which seat?")
         .until("+ | start 2, seat 12A")
         .until("sh> ");
-    // A server that does not start leaves the conversation as it is.
+    // If the server does not start, the conversation does not change.
     fs::write(&script, "echo no >&2; exit 3").expect("the folder is ours");
     fs::write(&tools, "[]").expect("the folder is ours");
     terminal
@@ -192,7 +192,7 @@ fn what_is_written_here_or_is_ignored_starts_nothing_again() {
         .press("/save result.json")
         .press(ENTER);
     fs::write(scratch.path("new.txt"), "").expect("the folder is ours");
-    // Words that are typed while the server starts are not lost.
+    // Text that is typed while the server starts is not lost.
     terminal
         .until("new.txt changed.")
         .press("/quit")

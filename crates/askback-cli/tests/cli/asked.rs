@@ -1,4 +1,4 @@
-//! `askback answer`: questions of another program over its socket, in a terminal and by an answers file.
+//! `askback answer`: answers another program's questions over its socket, in a terminal and with an answers file.
 
 use std::{fs, future::pending, os::unix::fs::PermissionsExt, thread};
 
@@ -25,7 +25,7 @@ use crate::{
     scratch::Scratch,
 };
 
-/// A program that has nobody to ask.
+/// A program without a user.
 struct Program {
     runtime: Handle,
     board: Board,
@@ -40,7 +40,7 @@ impl Program {
         let driven = Builder::new_current_thread().enable_all().build();
         let driven = driven.expect("a runtime");
         let runtime = driven.handle().clone();
-        // It drives the board while the test waits for the terminal, and ends with the process.
+        // The thread drives the board while the test waits for the terminal. It ends with the process.
         thread::spawn(move || driven.block_on(pending::<()>()));
         let mut options = BoardOptions::new(Asker {
             name: "travel".to_owned(),
@@ -116,7 +116,7 @@ fn a_person_answers_the_question_of_another_program() {
         answer,
         json!({"action": "accept", "content": {"name": "Ada"}})
     );
-    // Ctrl-C leaves the next question to another front end.
+    // After Ctrl-C, another front end gets the next question.
     let answer = program.ask("And your age?");
     terminal.until("And your age?").press(CTRL_C);
     assert_eq!(terminal.ended(), Some(0));

@@ -1,4 +1,4 @@
-//! Tools that a server offers with its request to a model, called by rules, in both eras.
+//! Tools that a server offers in a sampling request, called by rules, in both eras.
 
 use std::fs;
 
@@ -6,8 +6,8 @@ use serde_json::{Value, json};
 
 use crate::run::{Ran, Run};
 
-/// A server whose tool asks a model twice: for a call of `weather`, and then with its result. It keeps
-/// what it hears in the file `heard`.
+/// A server whose tool sends two sampling requests: one that should call `weather`, and one with its result. It logs
+/// received messages to the file `heard`.
 const SERVER: &str = r#"
 say() { printf '{"jsonrpc":"2.0",%s}\n' "$1"; }
 answer() { say '"id":'$id',"result":{'"$1"'}'; }
@@ -31,7 +31,7 @@ while read -r line; do
 done
 "#;
 
-/// Runs a command before that server, whose first request wants tools called so.
+/// Runs a command with that server. `mode` is the tool choice of its first request.
 fn run(run: Run, mode: &str) -> Ran {
     let said = json!({"role": "user", "content": {"type": "text", "text": "Shall I go out?"}});
     let used =
@@ -53,7 +53,7 @@ fn run(run: Run, mode: &str) -> Ran {
         .run()
 }
 
-/// The replies that the server heard in place of a model.
+/// The replies to sampling requests that the server received.
 fn replies(ran: &Ran) -> Vec<Value> {
     fn find(value: &Value, found: &mut Vec<Value>) {
         if value.get("stopReason").is_some() {
@@ -107,7 +107,7 @@ fn a_rule_that_goes_against_the_request_is_told() {
         ("auto", "{tool: trains}", "does not offer the tool `trains`"),
     ] {
         let case = Run::new(&format!("called-against-{mode}"), &["call", "t"]);
-        // With the second rule, the client declares that it calls tools.
+        // With the second rule, the client declares support for tool calls.
         let rules = format!("sampling:\n  - reply: {reply}\n  - reply: {{tool: weather}}\n");
         let case = case.and(&["--protocol", "2025-11-25"]).answers(&rules);
         let ran = run(case, mode).expect(6).says(why);

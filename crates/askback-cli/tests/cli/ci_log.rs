@@ -1,10 +1,10 @@
-//! A hostile server in a CI job: nothing that it says becomes a command to the service that shows the log.
+//! A hostile server in a CI job: its text never becomes a command to the CI service.
 
 use askback_host::text::without_ci_commands;
 
 use crate::run::{Ran, Run};
 
-/// Says this wherever a server can say something.
+/// Sends commands to CI services wherever a server can send text.
 const SERVER: &str = r#"
 say() { printf '%s\n' "$1"; }
 evil='::error::x\n \t::set-env name=a::b\n::add-mask::c ##[group]d\n##vso[task.complete]e ##teamcity[f]'
@@ -27,7 +27,7 @@ done"#;
 
 fn run(name: &str, words: &[&str], variables: &[(&'static str, &'static str)]) -> Ran {
     let mut run = Run::new(&format!("ci-{name}"), words);
-    // The tests may run in a CI job themselves.
+    // The tests themselves may run in a CI job.
     for name in ["CI", "GITHUB_ACTIONS", "TF_BUILD", "TEAMCITY_VERSION"] {
         let value = variables.iter().find(|(set, _)| *set == name);
         run = run.set(name, value.map_or("", |(_, value)| value));
@@ -44,7 +44,7 @@ fn run(name: &str, words: &[&str], variables: &[(&'static str, &'static str)]) -
     run.and(revision).and(&["--", "sh", "-c", SERVER]).run()
 }
 
-/// Whether a text holds no command.
+/// Whether a text contains no command.
 fn is_inert(text: &str) -> bool {
     without_ci_commands(text) == text
 }

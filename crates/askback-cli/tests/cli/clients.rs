@@ -1,4 +1,4 @@
-//! The servers of other clients: found, opened, imported and exported.
+//! Servers of other clients: find, open, import and export them.
 
 use std::{
     fs,
@@ -12,7 +12,7 @@ use crate::{
     trust::agree,
 };
 
-/// The files of clients, each with its path below the folder of the test.
+/// The configuration files of clients, with their paths below the test folder.
 const FILES: &[(&str, &str)] = &[
     (
         "project/.mcp.json",
@@ -99,7 +99,7 @@ impl Place {
             .expect("the command was built")
     }
 
-    /// The file can be read by its owner alone.
+    /// Checks that only the owner can read the file.
     #[cfg(unix)]
     #[track_caller]
     fn is_private(&self, path: &str) {
@@ -110,7 +110,7 @@ impl Place {
         assert_eq!(mode & 0o777, 0o600);
     }
 
-    /// Runs the command: what it prints and says, without the folder of the test.
+    /// Runs the command. Returns its output without the path of the test folder.
     #[track_caller]
     fn run(&self, words: &[&str], exit: i32) -> String {
         let output = self.output(words);
@@ -121,7 +121,7 @@ impl Place {
         said.replace(root.trim_end_matches('/'), "ROOT")
     }
 
-    /// The same, and these lines are in it.
+    /// The same, and checks that the output has these lines.
     #[track_caller]
     fn says(&self, words: &[&str], exit: i32, says: &[&str]) -> String {
         let said = self.run(words, exit);
@@ -176,7 +176,7 @@ vscode: ROOT/settings/Code/User/mcp.json
   ! | Unexpected word on line 1 column 1
 ";
     assert_eq!(place.run(&["servers"], 0).trim(), expected.trim());
-    // The folder of the test may be too long for a line.
+    // The path of the test folder may be too long for a line.
     place.write(shared, relative);
     let json = place.run(&["servers", "--json"], 0);
     let json: serde_json::Value = serde_json::from_str(&json).expect("it is JSON");
@@ -199,9 +199,9 @@ fn a_server_of_another_client_is_opened_once_it_is_agreed_to() {
     let path = place.path("user/.claude.json");
     agree(&place.path("state"), &path, "local", text);
     place.run(&words, 4);
-    // In the folder of the project, for which alone the client has it.
+    // In the project folder, because the client defines this server only for that project.
     assert_eq!(place.read("project/given"), "hush");
-    // The rest of the file changes by itself, and what it says of servers does not.
+    // The rest of the file changes frequently, but its servers do not.
     let changed = place
         .read("user/.claude.json")
         .replace("numStartups\": 7", "numStartups\": 8");
@@ -210,7 +210,7 @@ fn a_server_of_another_client_is_opened_once_it_is_agreed_to() {
     place.write("user/.claude.json", &changed.replace("hush", "other"));
     place.says(&words, 2, &[unagreed]);
 
-    // A file that is named was chosen.
+    // A file that the user names is trusted.
     let config = path.display().to_string();
     place.run(
         &["list", "--all", "--server", "local", "--config", &config],
@@ -253,7 +253,7 @@ fn a_yes_to_a_server_of_another_client_is_kept() {
         .env_remove("SUDO_UID");
     let mut terminal = Terminal::start(command, 200);
     terminal.until("yes or no").press("yes").press(ENTER);
-    // It is no server.
+    // It is not a server.
     assert_eq!(terminal.ended(), Some(4));
     let rows = terminal.rows().join("\n");
     assert_eq!(rows.matches("printf").count(), 1, "{rows}");
@@ -300,7 +300,7 @@ fn servers_are_imported_without_their_secrets() {
         },
     }});
     assert_eq!(written, expected);
-    // What is there stays.
+    // An existing server is not replaced.
     let before = place.read("project/mcp.json");
     place.says(
         &["servers", "import", "--from", "claude-desktop"],

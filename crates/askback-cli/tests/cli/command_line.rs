@@ -1,4 +1,4 @@
-//! The command line itself: what it refuses before any server is started.
+//! Errors on the command line, before a server is started.
 
 use std::{
     fs,
@@ -232,7 +232,7 @@ fn help_names_every_command() {
     for command in commands {
         assert!(stdout.contains(&format!("\n  {command} ")), "{stdout}");
     }
-    // The other options and formats are topics.
+    // The other options and the formats are help topics.
     for (topic, says) in [
         ("call", "--answers"),
         ("sign-in", "--client-id"),
@@ -295,8 +295,8 @@ fn a_server_is_named_by_a_word() {
         0,
         "Barcelona",
     );
-    // The server is asked for its tools.
+    // The server was asked for its tools.
     check(&["call", "./agency", "book"], 2, "there is no tool `book`");
-    // The folder may be of anybody, so a bare word starts nothing in it.
+    // Another user may own the folder, so a bare word never starts a program in it.
     check(&["list", "agency"], 2, "write ./agency");
 }

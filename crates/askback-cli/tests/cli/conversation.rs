@@ -1,4 +1,4 @@
-//! A conversation: the results that a person keeps, and the messages of the server that nobody asked for.
+//! A conversation: results that the user saves, and unsolicited messages of the server.
 
 use std::fs;
 
@@ -7,7 +7,7 @@ use crate::{
     run::{Ran, Run},
 };
 
-/// Its tool gives two pictures. It tells of a change at each subscription, and logs at each level that
+/// Its tool returns two images. It sends a change notification at each subscription, and a log message whenever a level
 /// is set.
 const SERVER: &str = r#"
 say() { printf '{"jsonrpc":"2.0",%s}\n' "$1"; }
@@ -31,7 +31,7 @@ done
 
 const ALL: &str = r#"{"tools":{},"resources":{"subscribe":true},"logging":{}}"#;
 
-/// Runs a conversation; `DIR` in its lines is a folder of the test.
+/// Runs a conversation. `DIR` in its lines is replaced with the test folder.
 fn run(name: &str, capabilities: &str, lines: &str) -> Ran {
     let run = Run::new(name, &["open", "--protocol", "2025-11-25"]);
     let folder = run.scratch.path("");
@@ -92,7 +92,7 @@ fn what_came_back_of_any_request_is_saved() {
         assert!(it.contains(saved), "{it}");
     }
     check("save-sent", "/send resources/list", "\"resources\": []");
-    // One file is in a result of a request that was sent as in the result of a call.
+    // A resource is saved in the same way from a sent request and from a call.
     check("save-of-sent", "/send resources/blob", "two");
     check(
         "save-called",
@@ -126,7 +126,7 @@ fn what_a_server_tells_unasked_is_asked_for() {
     .says("the server does not report changes of resources");
 }
 
-/// Has one tool more once the first was called.
+/// Has one more tool after the first call.
 const GROWING: &str = r#"
 say() { printf '{"jsonrpc":"2.0",%s}\n' "$1"; }
 more=
@@ -163,7 +163,8 @@ fn a_list_that_has_changed_is_offered_as_it_is_now() {
     assert_eq!(terminal.end(), Some(0));
 }
 
-/// Keeps the methods that it hears. Its tools change before `grow` answers, if it tells of changes.
+/// Logs the methods of received messages. Its tools change before `grow` answers, and it sends a notification if it
+/// declares `listChanged`.
 const HEARING: &str = r#"
 say() { printf '{"jsonrpc":"2.0",%s}\n' "$1"; }
 while read -r line; do
@@ -219,7 +220,7 @@ fn the_tools_are_listed_before_a_call_only_after_a_change() {
     );
 }
 
-/// Logs in a call if the call asks for it.
+/// Logs during a call if the call asks for it.
 const LOGGING: &str = r#"
 say() { printf '{"jsonrpc":"2.0",%s}\n' "$1"; }
 answer() { say '"id":'$id',"result":{"resultType":"complete","ttlMs":0,"cacheScope":"private",'"$1"'}'; }

@@ -1,4 +1,4 @@
-//! A server over HTTP that crashes in the middle of a call whose stream can be resumed.
+//! A server over HTTP that crashes during a call. Its stream can be resumed.
 
 use std::{
     io::Write,
@@ -11,7 +11,7 @@ use serde_json::json;
 
 use crate::run::{json_response, message};
 
-/// Answers up to the call, begins to answer that, and is gone.
+/// Answers requests up to the call, begins a response to the call, and closes the connection.
 fn crash(listener: &TcpListener) -> std::io::Result<()> {
     loop {
         let (mut stream, _) = listener.accept()?;

@@ -1,4 +1,4 @@
-//! `askback check --quick`, also called `askback doctor`: the step that fails is found, with what to do.
+//! `askback check --quick`, also called `askback doctor`: finds the step that fails, and says what to do.
 
 use std::{
     io::{Read, Write},
@@ -26,7 +26,7 @@ fn doctor(name: &str, words: &[&str]) -> Ran {
     run.and(words).run()
 }
 
-/// The states of the steps of a run, by their names.
+/// The names and states of the steps of a run.
 fn steps(ran: &Ran) -> Vec<(String, String)> {
     let report = ran.json();
     let steps = report["steps"].as_array().expect("a list").iter();
@@ -36,7 +36,7 @@ fn steps(ran: &Ran) -> Vec<(String, String)> {
         .collect()
 }
 
-/// That this step fails with these words, and those after it are not tried.
+/// Checks that this step fails with these words, and that later steps are not tried.
 #[track_caller]
 fn fails_at(ran: Ran, step: &str, words: &[&str]) {
     let ran = ran.expect(1);
@@ -201,7 +201,7 @@ fn a_list_without_an_end_is_told() {
         let server = SLOPPY.replace(r#""result":{"tools":["#, &page);
         server.replace("sleep 60", "")
     };
-    // The number of each request is the cursor of its page.
+    // The cursor of each page is the id of the request.
     let ran = doctor("endless", &["--", "sh", "-c", &endless(r#"'"$id"'"#)]);
     fails_at(
         ran,
@@ -218,7 +218,7 @@ fn a_list_without_an_end_is_told() {
 fn a_long_standard_error_is_no_fault_of_the_answers() {
     const TALKS: &str = r#"yes 'a line of the log' | head -n 100000 >&2; exec "$0" serve travel"#;
     let server = ["--", "sh", "-c", TALKS, ASKBACK];
-    // It answers, however slow the machine is.
+    // It answers, even on a slow machine.
     let ran = Run::new("doctor-talks", &["doctor", "--json"]);
     let ran = ran.and(&server).run().expect(0);
     assert!(steps(&ran).iter().all(|(_, state)| state == "ok"));
@@ -230,7 +230,8 @@ fn a_long_standard_error_is_no_fault_of_the_answers() {
     );
 }
 
-/// A server of 2025-11-25 that notes each line of its output after the greeting.
+/// A careless server of 2025-11-25: it prints text before its first message, sends a request while its tools are
+/// listed, has a tool with an invalid name, and keeps running after its input is closed.
 #[cfg(unix)]
 const SLOPPY: &str = r#"
 echo "starting up"
@@ -252,7 +253,7 @@ sleep 60
 #[cfg(unix)]
 #[test]
 fn a_finding_fails_a_strict_run_alone() {
-    // It ends with its input.
+    // It exits when its input is closed.
     let prompt = SLOPPY.replace("sleep 60", "");
     let run = |name: &str, words: &[&str]| doctor(name, &[words, &["sh", "-c", &prompt]].concat());
     run("lax", &["--"]).expect(0);
@@ -321,7 +322,7 @@ fn the_way_to_an_address_is_gone_step_by_step() {
             "{words:?}: {said}"
         );
     }
-    // An alert of TLS, as a server sends it to who begins it wrong; to others this one says nothing.
+    // A TLS alert, as a server sends it to a client without TLS. To other clients the server sends nothing.
     let listener = TcpListener::bind("127.0.0.1:0").expect("there is a loopback");
     let port = listener.local_addr().expect("it is bound").port();
     thread::spawn(move || {
@@ -352,7 +353,7 @@ fn the_way_to_an_address_is_gone_step_by_step() {
         });
         format!("http://127.0.0.1:{port}/mcp")
     };
-    // It speaks of TLS, and does not speak it.
+    // The response mentions TLS but is not TLS.
     let ran = doctor("http-of-tls", &["--url", &answers("400 Bad Request\r\n")]);
     assert!(!ran.stdout.contains("write https:"), "{}", ran.stdout);
     let key = ["--header", "X-Api-Key: hush"];

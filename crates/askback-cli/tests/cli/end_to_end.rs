@@ -1,4 +1,4 @@
-//! The command as a person or a script runs it, against the travel agency it carries.
+//! The command as a user or a script runs it, with the built-in travel agency.
 
 use std::{
     io::{BufRead, BufReader},
@@ -12,10 +12,10 @@ use crate::{
     scratch::Scratch,
 };
 
-/// The revisions in which a server can ask by a form.
+/// The revisions with forms.
 const ASKING: [&str; 4] = ["2025-06-18", "2025-11-25", "2026-07-28", "auto"];
 
-/// The revisions in which it cannot.
+/// The revisions without forms.
 const MUTE: [&str; 2] = ["2024-11-05", "2025-03-26"];
 
 const BARCELONA: [&str; 2] = ["destination=Barcelona", "depart=2026-06-15"];
@@ -28,7 +28,7 @@ answers:
     accept: {name: Ada Lovelace, email: ada@example.com}
 "#;
 
-/// The travel agency over HTTP, until dropped.
+/// The travel agency over HTTP, killed on drop.
 pub(crate) struct Agency {
     child: Child,
     pub(crate) url: String,
@@ -57,7 +57,7 @@ impl Agency {
 
 impl Drop for Agency {
     fn drop(&mut self) {
-        // It has nothing to finish.
+        // The agency has nothing to save.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
@@ -88,7 +88,7 @@ fn a_holiday_is_booked_over_http() {
 
 #[test]
 fn an_address_where_nobody_is_is_4() {
-    // Nothing listens on port 1, and nothing is sent there.
+    // Nothing listens on port 1, and no request is sent there.
     let run = Run::new(
         "http-nobody",
         &["list", "--all", "--url", "http://127.0.0.1:1/mcp"],
@@ -151,7 +151,7 @@ fn a_no_that_is_expected_is_0() {
             let ran = run.on_travel().expect(0).says(", as expected");
             assert!(!ran.stdout.contains("TRV-"), "{}", ran.stdout);
         }
-        // The second question gets a no that nobody expects.
+        // The second question is declined, which the rule does not expect.
         let answers = "answers:\n  - when: {key: wishes}\n    accept: {confirm_booking: true}\n  \
                        - {decline: true}\n";
         book("mixed-no", protocol)
@@ -379,7 +379,7 @@ fn a_conversation_is_read_from_a_pipe() {
         .on_travel();
     ran.expect(0)
         .prints("TRV-")
-        // Nothing is asked for that is optional where something was given.
+        // If arguments are given, optional ones are not asked for.
         .prints("Plan 3 days in Rome")
         .prints("travel://destinations/{name}")
         .says("Log lines from debug on are asked for.")
@@ -428,7 +428,7 @@ fn a_revision_the_server_does_not_speak_is_a_failure() {
 // Shows TO-18, DI-04, BA-50.
 #[test]
 fn no_rule_fits_what_a_server_calls_itself() {
-    // The rule is for another server, which this one takes for its own.
+    // The rule is for another server. This server claims that server's name.
     let answers =
         "answers:\n  - when: {server: askback-travel}\n    accept: {confirm_booking: true}\n";
     for protocol in ASKING {
@@ -436,12 +436,12 @@ fn no_rule_fits_what_a_server_calls_itself() {
         ran.expect(6).says("no rule of the answers file fits");
         let named = book("given", protocol).answers(answers);
         let ran = named.and(&["--name", "askback-travel"]).on_travel();
-        // The second question is nobody's.
+        // No rule answers the second question.
         ran.expect(6).says("a form: answered by rule 1");
     }
 }
 
-/// A server that asks for roots by itself, while its tools are listed.
+/// A server that asks for roots while its tools are listed.
 #[cfg(unix)]
 const CURIOUS: &str = r#"
 say() { printf '%s\n' "$1"; }
@@ -455,7 +455,7 @@ read -r answer
 say '{"jsonrpc":"2.0","id":'$id',"result":{"tools":[]}}'
 "#;
 
-/// A server whose tool has the client's model call a tool, and says what it did.
+/// A server whose tool asks the client's model to call a tool, and returns whether the model did.
 #[cfg(unix)]
 const SAMPLING: &str = r#"
 say() { printf '%s\n' "$1"; }
@@ -534,7 +534,7 @@ fn a_server_is_given_no_secret_of_ours() {
     .into_iter()
     .fold(run, |run, name| run.set(name, hush))
     .set("ORDINARY", "of the person");
-    // It is no server, and was started all the same.
+    // It is not a server, but it was started.
     let ran = run.run().expect(4);
     let seen = std::fs::read_to_string(ran.scratch.path("seen")).expect("it was started");
     assert!(!seen.contains(hush), "{seen}");
@@ -590,7 +590,7 @@ fn an_operator_is_told_what_failed_under_the_server() {
         String::new(),
     ];
     let run = Run::new("log", &["serve", "travel", "--directory", "kept"]);
-    // A folder stands where the file is to be.
+    // A folder has the name of the file.
     std::fs::create_dir_all(run.scratch.path("kept/bookings.jsonl")).expect("the folder is ours");
     let ran = run.input(&lines.join("\n")).run().expect(0);
     assert!(

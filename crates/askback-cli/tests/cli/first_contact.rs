@@ -1,4 +1,4 @@
-//! Servers as people have them, opened by the shortest command line.
+//! Typical servers, opened with the shortest command line.
 
 use std::fs;
 
@@ -9,8 +9,8 @@ use crate::{
 };
 use serde_json::json;
 
-/// A server that speaks both eras. Its tool asks by a request, which its SDK cannot send in 2026-07-28: there the
-/// tool fails with the words of FastMCP. With `dies`, it goes away once a question is answered.
+/// A server of both eras. Its tool asks with a request, which its SDK cannot send in 2026-07-28: there the tool fails
+/// with the message of FastMCP. With `dies`, it exits after a question is answered.
 const SERVER: &str = r#"
 echo 'a line of the log' >&2
 modern=yes
@@ -53,7 +53,7 @@ fn a_server_that_can_ask_in_2025_11_25_only_is_recognised_and_remembered() {
     let words = ["call", "order", "--protocol", "2025-11-25"];
     run(&words, None).expect(0).prints("ordered");
 
-    // At a terminal, Enter calls again in 2025-11-25, and the next conversation begins there.
+    // In a terminal, Enter repeats the call in 2025-11-25, and the next conversation begins in that revision.
     let scratch = Scratch::new("older-terminal");
     let server = scratch.file("server.sh", SERVER);
     let state = scratch.path("state").display().to_string();
@@ -149,7 +149,7 @@ fn a_message_may_be_large_and_the_user_says_how_large() {
         let answer = json!({"jsonrpc": "2.0", "id": asked["id"], "result": result});
         json_response("200 OK", &answer)
     });
-    // A URL as a word names the server, before and behind the tool.
+    // A URL names the server, before or after the tool.
     let run = |words: [&str; 2], more: &[&str]| {
         let run = Run::new("large", &["call", "--protocol", "2025-11-25"]);
         run.and(&words).and(more).run()

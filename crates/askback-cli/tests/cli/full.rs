@@ -1,4 +1,4 @@
-//! A person before the full screen of the real program, on a terminal that is emulated.
+//! The full screen of the real program, on an emulated terminal.
 
 use std::{
     fs,
@@ -22,19 +22,20 @@ use crate::{pty, scratch::Scratch, signals::hangup_ends_programs};
 
 pub(crate) const ASKBACK: &str = env!("CARGO_BIN_EXE_askback");
 
-/// The row below a question that takes no keys yet.
+/// The row below a question that does not accept keys yet.
 const SETTLING: &str = "One moment…";
 
-/// How long anything may take before the test gives it up.
+/// The timeout of each wait in a test.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
 
 const ROWS: NonZero<u16> = NonZero::new(24).expect("it has rows");
 
-/// A pager that shows the end of a text on the other screen, until Enter is pressed or it is ended.
+/// A pager that shows the end of a text on the alternate screen, until Enter is pressed or it is
+/// killed.
 pub(crate) const PAGER: &str = r"sh -c 'back() { printf \\033[?1049l; exit; }; trap back TERM; printf \\033[?1049h
 cat; printf \\nin-the-pager\\033[?2026l; read -r _ < /dev/tty; back'";
 
-/// The rows above the screen that the terminal keeps.
+/// The number of scrollback rows.
 const ABOVE: usize = 1000;
 
 pub(crate) const ENTER: &str = "\r";
@@ -48,14 +49,14 @@ pub(crate) const PAGE_DOWN: &str = "\x1b[6~";
 pub(crate) const CTRL_C: &str = "\x03";
 pub(crate) const CTRL_D: &str = "\x04";
 
-/// A terminal with the program on it.
+/// A terminal in which the program runs.
 pub(crate) struct Terminal {
     child: Child,
     pty: Pty,
     output: Receiver<Vec<u8>>,
     screen: vt100::Parser,
     rewraps: bool,
-    /// All that the program wrote.
+    /// All output of the program.
     wrote: Vec<u8>,
 }
 
@@ -84,12 +85,13 @@ impl Terminal {
         Self::start(command, columns)
     }
 
-    /// A command on a terminal so wide, which cuts rows where it becomes narrower, as xterm does.
+    /// Runs a command in a terminal of this width. When it becomes narrower, it cuts rows, like
+    /// xterm.
     pub(crate) fn start(command: Command, columns: u16) -> Self {
         Self::begin(command.env("XTERM_VERSION", "XTerm(390)"), columns, false)
     }
 
-    /// The same on a terminal that breaks rows anew where it becomes another size, as most do.
+    /// The same, but a resize rewraps rows, as in most terminals.
     pub(crate) fn open_rewrapping(words: &[&str], columns: u16) -> Self {
         let command = Command::new(ASKBACK)
             .args(words)
@@ -118,7 +120,7 @@ impl Terminal {
         self.wrote.extend(bytes);
     }
 
-    /// Waits until this is seen, and a question takes keys.
+    /// Waits until a text is visible and a question accepts keys.
     #[track_caller]
     pub(crate) fn until(&mut self, seen: &str) -> &mut Self {
         while !self.contents().contains(seen) || self.contents().contains(SETTLING) {
@@ -130,7 +132,7 @@ impl Terminal {
         self
     }
 
-    /// Waits until this is seen no more, and a question takes keys.
+    /// Waits until a text is no longer visible and a question accepts keys.
     #[track_caller]
     pub(crate) fn until_not(&mut self, seen: &str) -> &mut Self {
         while self.contents().contains(seen) || self.contents().contains(SETTLING) {
@@ -142,13 +144,13 @@ impl Terminal {
         self
     }
 
-    /// Waits until a line is wanted for a question.
+    /// Waits until a question asks for a line.
     #[track_caller]
     pub(crate) fn until_asked(&mut self) -> &mut Self {
         self.until_wanted(">")
     }
 
-    /// Waits until a line is wanted behind this prompt, and none of it is there yet.
+    /// Waits for this prompt with an empty line.
     #[track_caller]
     pub(crate) fn until_wanted(&mut self, prompt: &str) -> &mut Self {
         while self.contents().trim_end().lines().last() != Some(prompt) {
@@ -163,12 +165,12 @@ impl Terminal {
         self
     }
 
-    /// Whether the program wrote this so far.
+    /// Whether the output so far contains these codes.
     pub(crate) fn wrote(&self, codes: &str) -> bool {
         self.times(codes) > 0
     }
 
-    /// How often the program wrote this so far.
+    /// How many times the output so far contains these codes.
     pub(crate) fn times(&self, codes: &str) -> usize {
         String::from_utf8_lossy(&self.wrote).matches(codes).count()
     }
@@ -177,7 +179,7 @@ impl Terminal {
         self.screen.screen().contents()
     }
 
-    /// All rows of the terminal, those that were scrolled away too.
+    /// All rows of the terminal, including the scrollback.
     pub(crate) fn rows(&mut self) -> Vec<String> {
         let screen = self.screen.screen_mut();
         screen.set_scrollback(usize::MAX);
@@ -200,12 +202,12 @@ impl Terminal {
     }
 
     pub(crate) fn resize(&mut self, columns: u16) -> &mut Self {
-        // What stands there is drawn again, for that size.
+        // The screen is redrawn for the new size.
         let before = self.size(columns);
         self.until_drawn(before)
     }
 
-    /// Changes the size, and waits until what stood there is gone.
+    /// Changes the size, and waits until the old screen is erased.
     #[track_caller]
     pub(crate) fn narrow(&mut self, columns: u16) -> &mut Self {
         let before = self.size(columns);
@@ -216,7 +218,7 @@ impl Terminal {
         self
     }
 
-    /// Changes the size, and returns how many bytes were written before.
+    /// Changes the size, and returns the number of output bytes before the change.
     fn size(&mut self, columns: u16) -> usize {
         match self.rewraps {
             true => self.screen = rewrapped(&mut self.screen, wide(columns)),
@@ -228,7 +230,7 @@ impl Terminal {
         self.wrote.len()
     }
 
-    /// Waits until a frame has ended behind these bytes, and nothing is behind it.
+    /// Waits until the output after this position ends with a complete frame.
     #[track_caller]
     pub(crate) fn until_drawn(&mut self, since: usize) -> &mut Self {
         while !self.is_drawn(since) {
@@ -242,12 +244,12 @@ impl Terminal {
         self.wrote[since..].ends_with(b"\x1b[?2026l")
     }
 
-    /// Whether this is seen.
+    /// Whether a text is visible.
     pub(crate) fn shows(&self, text: &str) -> bool {
         self.contents().contains(text)
     }
 
-    /// Waits for all that the program writes.
+    /// Reads all output of the program.
     #[track_caller]
     fn drain(&mut self) {
         loop {
@@ -259,20 +261,21 @@ impl Terminal {
         }
     }
 
-    /// Waits for the end of the program: its exit code.
+    /// Waits until the program exits, and returns its exit code.
     #[track_caller]
     pub(crate) fn exit(mut self) -> Option<i32> {
         self.drain();
         self.child.wait().expect("it has ended").code()
     }
 
-    /// Waits for the end of the program: its exit code, with the terminal as it was before.
+    /// Waits until the program exits, checks that the terminal is restored, and returns the exit
+    /// code.
     #[track_caller]
     pub(crate) fn end(mut self) -> Option<i32> {
         self.ended()
     }
 
-    /// The same, of a terminal that can still be looked at.
+    /// The same, but keeps the terminal.
     #[track_caller]
     pub(crate) fn ended(&mut self) -> Option<i32> {
         self.drain();
@@ -297,7 +300,7 @@ impl Terminal {
         self.child.wait().expect("it has ended").code()
     }
 
-    /// Kills the program, which tidies nothing up.
+    /// Kills the program, so that it cannot restore the terminal.
     pub(crate) fn kill(mut self) {
         self.child.kill().expect("it goes on");
         self.child.wait().expect("it has ended");
@@ -319,7 +322,7 @@ fn wide(columns: u16) -> NonZero<u16> {
     NonZero::new(columns).expect("it has columns")
 }
 
-/// A terminal of so many columns with the same text on it: its lines are broken into rows anew.
+/// A terminal of this width with the same text. Its lines are wrapped again.
 fn rewrapped(before: &mut vt100::Parser, columns: NonZero<u16>) -> vt100::Parser {
     let screen = before.screen_mut();
     let (_, old) = screen.size();
@@ -328,7 +331,7 @@ fn rewrapped(before: &mut vt100::Parser, columns: NonZero<u16>) -> vt100::Parser
     let above = screen.scrollback();
     let cursor = above + usize::from(row);
     let mut after = vt100::Parser::new(ROWS, columns, ABOVE);
-    // The rows that were written, and that of the cursor among them.
+    // The rows that were written, and the row of the cursor.
     let (mut written, mut at, mut line) = (0, 0, String::new());
     for index in 0..=cursor {
         screen.set_scrollback(above.saturating_sub(index));
@@ -366,7 +369,7 @@ fn a_holiday_is_booked_with_few_keys_and_leaves_few_rows() {
     terminal.until("Full name").press("Ada Lovelace").press(TAB);
     terminal.press("ada@example.com").press(REVIEW);
     terminal.until("[Enter] Send").press(ENTER);
-    // Eight keys beside the texts, of twenty.
+    // Besides the texts, eight keys are pressed, out of twenty.
     terminal.until("travel> ");
     let rows = terminal.rows();
     let called = rows.iter().find(|row| row.starts_with("Called "));
@@ -386,7 +389,8 @@ fn a_holiday_is_booked_with_few_keys_and_leaves_few_rows() {
         "{text}"
     );
     assert!(terminal.is_raw());
-    // Keys that answer a question may be the last ones.
+    // A program that answers questions may exit after any key, so it sends no query to the
+    // terminal.
     assert!(!terminal.wrote("\x1b[c"), "the terminal is asked");
     terminal.press("/quit").press(ENTER);
     assert_eq!(terminal.end(), Some(0));
@@ -424,7 +428,8 @@ fn a_terminal_that_breaks_rows_anew_keeps_no_copy_of_a_form() {
         let lines = |terminal: &mut Terminal| {
             let rows = terminal.rows().concat();
             let (above, form) = rows.split_once("travel asks").expect("it asks");
-            // What is drawn while the size changes at once again, the terminal may have moved away.
+            // If the size changes again while the screen is drawn, the terminal may have moved the
+            // old screen.
             let form = match (slow, form.rsplit_once("travel asks")) {
                 (false, Some((_, last))) => last,
                 _ => form,
@@ -469,7 +474,7 @@ fn a_paste_presses_no_button_and_is_not_cut() {
     terminal
         .until("Full name")
         .press(&format!("\x1b[200~{pasted}\x1b[201~"));
-    // Line breaks are what they are, and all of them count.
+    // Line breaks are kept, and each one counts.
     terminal.until("× is longer than").until("Esc cancel");
     terminal.press(CTRL_C).until("a text, 1 to 100");
     terminal
@@ -515,7 +520,7 @@ fn a_line_is_completed_as_it_is_typed() {
     assert_eq!(terminal.end(), Some(0));
 }
 
-/// A server in the shell that tells twice how far it is, and does no more.
+/// A shell server that sends two progress notifications and nothing else.
 const SLOW: &str = r#"
 say() { printf '{"jsonrpc":"2.0",%s}\n' "$1"; }
 while IFS= read -r line; do
@@ -567,7 +572,7 @@ fn a_text_is_written_in_an_editor() {
     let mut terminal = Terminal::open_with(&call, 80, &variables);
     terminal.until("destination*").press("Rome").until("Rome");
     terminal.press(EDITOR);
-    // What the editor reads, it reads alone, on a terminal that is as it was before.
+    // While the editor runs, it alone reads the terminal, which is in its original mode.
     terminal
         .until("in the editor: Rome")
         .press("x\n")
@@ -583,7 +588,7 @@ fn a_text_is_written_in_an_editor() {
     terminal.until("destination* Rome").press(ESC);
     assert_eq!(terminal.end(), Some(3));
 
-    // Ctrl-C within the editor is for that.
+    // Ctrl-C in the editor is for the editor.
     let waits = "f() { echo in the editor; read -r _; }; f";
     let mut terminal = Terminal::open_with(&call, 80, &[("VISUAL", waits)]);
     terminal.until("destination*").press("Rome").until("Rome");
@@ -597,7 +602,7 @@ fn a_text_is_written_in_an_editor() {
 fn a_text_in_an_editor_is_gone_with_the_program_whoever_ends_it() {
     let scratch = Scratch::new("editor-ended");
     let folder = scratch.path("");
-    // It keeps a copy beside, as editors do.
+    // It creates a backup file, as many editors do.
     let editor = "f() { cp \"$1\" \"$1~\"; echo in the editor; read -r _; }; f";
     let variables = [
         ("VISUAL", editor),
@@ -620,13 +625,13 @@ fn a_text_in_an_editor_is_gone_with_the_program_whoever_ends_it() {
         terminal.press(EDITOR).until("in the editor");
         assert_eq!(texts(), 1);
         terminal.signal(signal);
-        // The editor has the terminal still.
+        // The editor still uses the terminal.
         let ended = terminal.child.wait().expect("it ends");
         assert_eq!((ended.code(), texts()), (Some(exit), 0), "{signal:?}");
     }
 }
 
-/// A server with the tool `t`, which does this when it is called.
+/// A server whose tool `t` runs this script.
 fn server(called: &str) -> String {
     const SERVER: &str = r#"say() { printf '{"jsonrpc":"2.0",%s}\n' "$1"; }
         while read -r line; do
@@ -642,7 +647,7 @@ fn server(called: &str) -> String {
 
 #[test]
 fn a_result_that_comes_while_an_editor_is_open_is_shown() {
-    // The server gives its question up once the editor is open.
+    // The server withdraws its question while the editor is open.
     let server = server(
         r#"say "\"id\":\"q\",\"method\":\"elicitation/create\",\"params\":{\"message\":\"Where?\",\"requestedSchema\":{\"type\":\"object\",\"properties\":{\"place\":{\"type\":\"string\"}},\"required\":[\"place\"]}}"
             until [ -e "$1" ]; do sleep 0.01; done
@@ -667,7 +672,7 @@ fn a_result_that_comes_while_an_editor_is_open_is_shown() {
     let mut terminal = Terminal::open_with(&call, 80, &[("VISUAL", &*editor)]);
     terminal.until("Where?").press("Rome").until("Rome");
     terminal.press(EDITOR).until("without you");
-    // Nobody answered the question.
+    // The question was not answered.
     assert_eq!(terminal.end(), Some(6));
 }
 
@@ -719,7 +724,7 @@ fn a_link_longer_than_the_screen_is_whole_where_it_is_copied() {
     terminal.press(ESC).until("cancelled").press(CTRL_C);
     assert_eq!(terminal.end(), Some(130));
 
-    // Where no browser is, the person opens it elsewhere.
+    // Without a browser, the user opens the link elsewhere.
     let none = [
         ("BROWSER", "/nowhere"),
         ("DISPLAY", ""),
@@ -733,7 +738,7 @@ fn a_link_longer_than_the_screen_is_whole_where_it_is_copied() {
         .until("Open it yourself");
     let shown = terminal.contents().replace('\n', "");
     assert!(shown.contains(&url), "{}", terminal.contents());
-    // The server is told nothing before.
+    // The server gets no response before that.
     terminal.until("[Enter] I have opened it");
     assert!(!terminal.contents().contains("agreed"));
     terminal.press(ENTER).until("agreed to the link");
@@ -751,7 +756,7 @@ fn ctrl_c_clears_a_line_then_leaves() {
     terminal.press(CTRL_C).until("Type to filter");
     assert!(!terminal.contents().contains("nonsense"));
     terminal.press(CTRL_C).until("Ctrl-C again leaves");
-    // What is done in between is not meant to lead away.
+    // Another command in between resets the confirmation.
     terminal
         .press("/roots")
         .until("/roots")

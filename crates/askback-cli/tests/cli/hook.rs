@@ -1,4 +1,4 @@
-//! `askback hook claude`, as Claude Code starts it.
+//! `askback hook claude`, as started by Claude Code.
 
 use std::{
     fs,
@@ -31,7 +31,7 @@ impl Hook {
             .arg(self.0.path("asks"))
             .env_clear()
             .env("HOME", self.0.path("."))
-            // The display of this machine is not used.
+            // Prevents the use of this machine's display.
             .env("SSH_CONNECTION", "elsewhere")
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
@@ -39,7 +39,7 @@ impl Hook {
         command
     }
 
-    /// Runs the hook: its output, its errors and its exit code.
+    /// Runs the hook. Returns its stdout, its stderr and its exit code.
     fn answer(&self, input: &str) -> (String, String, Option<i32>) {
         let mut child = self
             .command(&["hook", "claude"])
@@ -60,7 +60,7 @@ impl Hook {
     }
 }
 
-/// The input that Claude Code gave for the first question of the travel agency (2026-11-26), without what is not read.
+/// The input that Claude Code sent for the first question of the travel agency (2026-11-26), without unused members.
 fn form() -> Value {
     json!({
         "session_id": "x",
@@ -122,7 +122,7 @@ answers:
     front_end.wait().expect("it ends");
 }
 
-/// Exit code 2 would be a no of the user.
+/// Exit code 2 would mean that the user declined.
 #[test]
 fn claude_code_asks_by_itself_if_the_hook_cannot() {
     let hook = Hook::new("silent");

@@ -1,4 +1,4 @@
-//! Secrets that a person gives to calls: none is in a line that is kept, and none in a recording.
+//! Secrets in calls: neither the history nor a recording contains them.
 
 use std::fs;
 
@@ -10,7 +10,7 @@ use crate::{
     scratch::Scratch,
 };
 
-/// A tool, a prompt and a template of resources that want a password.
+/// A server with a tool, a prompt and a resource template that need a password.
 const SERVER: &str = r#"
 answer() { printf '{"jsonrpc":"2.0","id":%s,"result":%s}\n' "$id" "$1"; }
 while IFS= read -r line; do
@@ -69,7 +69,7 @@ fn what_is_filled_in_as_a_password_is_kept_nowhere() {
             let history = scratch.path("state").join("askback/history");
             let history = fs::read_to_string(history).unwrap_or_default();
             assert_eq!(history, kept, "{name} {is_plain}");
-            // Nothing is recorded of a URI with a secret, so there may be no file.
+            // A URI with a secret is not recorded, so the file may not exist.
             let text = fs::read_to_string(scratch.path("rec.yaml")).unwrap_or_default();
             assert!(!text.contains("hush"), "{name}: {text}");
         }
@@ -98,7 +98,7 @@ fn what_is_filled_in_as_a_password_is_kept_nowhere() {
         "in by the resource",
         "",
     );
-    // Without its name, which is known from the server alone.
+    // Without the argument's name, which only the server's list has.
     check(
         "words",
         "/enter ada hush",
@@ -151,7 +151,7 @@ fn what_is_filled_in_as_a_password_is_kept_nowhere() {
             "one call at a time",
             "",
         ),
-        // Typed for a question that is gone.
+        // Typed for a question that was withdrawn.
         ("alone", "hush", "commands begin with a slash", ""),
     ] {
         check(name, line, false, "", result, kept);

@@ -1,4 +1,4 @@
-//! Where itineraries may be saved over HTTP: nowhere, or in a folder that the operator named.
+//! Where itineraries can be saved over HTTP: only in a folder that the operator configured.
 
 use std::{
     fs,
@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use crate::scratch::Scratch;
 
-/// A process of the agency, which does not outlive its value.
+/// A process of the agency, killed on drop.
 struct Agency {
     process: Child,
     address: String,
@@ -26,7 +26,7 @@ impl Drop for Agency {
 }
 
 impl Agency {
-    /// An agency whose operator has this home.
+    /// Starts an agency whose operator has this home folder.
     fn start(home: &Path, options: &[&str]) -> Self {
         let mut process = Command::new(env!("CARGO_BIN_EXE_askback"))
             .args(["serve", "travel", "--http", "127.0.0.1:0", "--directory"])
@@ -47,7 +47,7 @@ impl Agency {
         Self { process, address }
     }
 
-    /// Sends a message; the connection stays with its response.
+    /// Sends a message. Returns the connection with its response.
     fn post(&self, headers: &[&str], message: &Value) -> BufReader<TcpStream> {
         let body = message.to_string();
         let headers: String = headers.iter().map(|line| format!("{line}\r\n")).collect();
@@ -64,7 +64,7 @@ impl Agency {
         BufReader::new(stream)
     }
 
-    /// The whole response to a request of the stateless era.
+    /// The whole response to a request of 2026-07-28.
     fn call(&self, authorization: Option<&str>, method: &str, params: &Value) -> String {
         let mut params = params.clone();
         params["_meta"] = json!({
@@ -82,7 +82,7 @@ impl Agency {
         read(self.post(&headers, &message))
     }
 
-    /// Saves an itinerary in the stateless era, answering that every file is shared.
+    /// Saves an itinerary in 2026-07-28, with an answer that shares every folder.
     fn save(&self, authorization: Option<&str>, file: &str) -> String {
         let mut params = saving(file);
         let asked = self.call(authorization, "tools/call", &params);
@@ -95,7 +95,7 @@ impl Agency {
         self.call(authorization, "tools/call", &params)
     }
 
-    /// The same in a session. Gives what came last.
+    /// The same in a session. Returns the last message.
     fn save_in_session(&self, file: &str) -> String {
         let hello = json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
             "protocolVersion": "2025-11-25",
@@ -143,7 +143,7 @@ fn saving(file: &str) -> Value {
     json!({"name": "save_itinerary", "arguments": arguments})
 }
 
-/// All files in a folder and those below.
+/// All files in a folder and its subfolders.
 fn files(folder: &Path) -> Vec<PathBuf> {
     let mut files = Vec::new();
     for entry in fs::read_dir(folder).unwrap() {
@@ -156,7 +156,7 @@ fn files(folder: &Path) -> Vec<PathBuf> {
     files
 }
 
-/// A home with keys that somebody would like to add to.
+/// A home folder with SSH keys, as a target for an attack.
 fn home(name: &str) -> (Scratch, PathBuf) {
     let home = Scratch::new(name);
     fs::create_dir(home.path(".ssh")).unwrap();
@@ -254,7 +254,7 @@ fn over_http_everything_is_saved_within_the_folder_of_the_operator() {
     #[cfg(unix)]
     for kept in [home.path("bookings"), folder.clone()] {
         use std::os::unix::fs::PermissionsExt;
-        // Data of the agency's clients is for its operator alone.
+        // Only the operator can access data of the agency's clients.
         let within = files(&kept).into_iter().chain([kept]);
         let exposed = within.filter(|path| {
             let metadata = fs::metadata(path).unwrap();

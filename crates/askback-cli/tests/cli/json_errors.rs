@@ -1,13 +1,13 @@
-//! Errors of runs whose result is JSON.
+//! Errors of runs with JSON output.
 
 use serde_json::{Value, json};
 
 use crate::run::{ASKBACK, Ran, Run};
 
-/// The one object that a run prints which ends early.
+/// The JSON object that a failed run prints.
 #[track_caller]
 fn error(ran: Ran, exit: i32, kind: &str) -> Value {
-    // A person is told as ever.
+    // stderr has the message for users as usual.
     assert!(!ran.stderr.is_empty());
     let ran = ran.expect(exit);
     let printed = ran.json();
@@ -97,7 +97,7 @@ fn a_command_line_that_makes_no_sense_is_told_as_json_too() {
         "usage",
     );
     assert_eq!(told["message"], "no server is named");
-    // What follows belongs to the server.
+    // Words after `--` belong to the server.
     let ran = Run::new("json-behind", &["call", "--", "server", "--json"]).run();
     assert_eq!(ran.expect(2).stdout, "");
 }

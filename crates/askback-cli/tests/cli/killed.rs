@@ -1,4 +1,4 @@
-//! A server that dies in the middle of a call.
+//! A server that is killed during a call.
 
 use std::{
     io::{BufRead, BufReader, Write},
@@ -42,7 +42,7 @@ fn a_server_killed_between_two_rounds_books_once() {
             killed.status().expect("there is a kill").success()
         };
         assert!(kill("-9"));
-        // Once the command has noticed. Answers that were sent before are not sent again by themselves.
+        // Waits until the command has noticed. Answers that were sent before are not repeated automatically.
         while kill("-0") {}
     };
     say("/call book_holiday destination=Barcelona depart=2026-06-15\n");

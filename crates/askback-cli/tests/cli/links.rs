@@ -1,4 +1,4 @@
-//! Links, timeouts and Ctrl-C, against a server small enough to be a shell script.
+//! Links, timeouts and Ctrl-C, with a small server in a shell script.
 
 use std::{
     fs,
@@ -13,8 +13,8 @@ use crate::{
     scratch::Scratch,
 };
 
-/// A server of 2025-11-25 whose tool `link` asks to open the link in `$URL`, and whose tool `hang`
-/// says so and never answers.
+/// A server of 2025-11-25 whose tool `link` asks to open `$URL`, and whose tool `hang` writes to
+/// stderr and never answers.
 const SERVER: &str = r#"
 answer() { printf '{"jsonrpc":"2.0","id":%s,"result":%s}\n' "$1" "$2"; }
 while IFS= read -r line; do
@@ -36,7 +36,7 @@ while IFS= read -r line; do
 done
 "#;
 
-/// The command on that server, with a browser that writes down what it is given.
+/// The command with that server, and a browser that logs its arguments.
 fn askback(scratch: &Scratch, words: &[&str], url: &str) -> Command {
     let server = scratch.file("server.sh", SERVER);
     let browser = scratch.file(
@@ -68,7 +68,7 @@ fn askback(scratch: &Scratch, words: &[&str], url: &str) -> Command {
     command
 }
 
-/// Starts a conversation of these lines.
+/// Starts a conversation with these lines.
 fn talk(scratch: &Scratch, lines: &str, url: &str) -> Child {
     let mut child = askback(scratch, &["open"], url)
         .spawn()
@@ -80,7 +80,7 @@ fn talk(scratch: &Scratch, lines: &str, url: &str) -> Child {
     child
 }
 
-/// The output of a conversation, and the pages it showed.
+/// The output of a conversation, and what it showed on stderr.
 fn end(child: Child) -> (String, String) {
     let output = child.wait_with_output().expect("it ends");
     let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("it writes text");
@@ -92,7 +92,7 @@ fn end(child: Child) -> (String, String) {
 fn a_link_is_opened_after_a_yes_as_one_argument() {
     let scratch = Scratch::new("link-yes");
     let log = scratch.path("browser.log");
-    // The browser runs by itself; reading from a pipe waits for it.
+    // The browser runs in the background. Reading from a pipe waits for it.
     scratch.pipe("browser.log");
     let url = "https://example.com/a?b=$(touch%20x)&c=`d`|e;f";
     let child = talk(&scratch, "/call link\nyes\n", url);
@@ -177,7 +177,7 @@ fn nobody_looks_behind_a_link_before_a_yes() {
     let (stdout, stderr) = end(talk(&scratch, "/call link\nno\n\n", &url));
     assert_eq!(stdout, "told: decline\n");
     assert!(stderr.contains(&url), "{stderr}");
-    // The command has ended: a connection of it would be waiting.
+    // The command has exited, so a connection of it would be waiting here.
     let visit = site.accept().map(|(_, visitor)| visitor);
     assert!(visit.is_err(), "{visit:?}");
 }

@@ -1,4 +1,4 @@
-//! Servers that write something in a wrong way: what is well formed is used, and what is not is named.
+//! Servers with partly invalid messages: valid parts are used, and invalid parts are reported.
 
 use std::fs;
 
@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::run::Run;
 
-/// A server that answers each method with this text.
+/// A server that answers each method with the given text.
 fn server(answers: &[(&str, &str)]) -> String {
     let mut arms = String::new();
     let fixed = [(
@@ -105,7 +105,7 @@ fn a_check_finds_nothing_only_if_the_lists_can_be_used() {
         };
         let listed = run(&["list", "tools"]).expect(exits.0).says(says);
         run(&["doctor"]).expect(exits.1);
-        // A member that the client leaves out of an entry is found, too.
+        // An error in a member that the client omits is found, too.
         let id = match name {
             "usual" => "TO-10 MUST",
             "hints" | "icons" | "output" => "entry-shape MUST",

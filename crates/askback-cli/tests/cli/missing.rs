@@ -1,4 +1,4 @@
-//! Arguments that are missing on the command line, at a terminal and without one.
+//! Missing arguments on the command line, with and without a terminal.
 
 use crate::{
     hostile::Seat,
@@ -6,7 +6,7 @@ use crate::{
     scratch::Scratch,
 };
 
-/// A server with a tool and a prompt, which answer with the arguments that they were given.
+/// A server with a tool and a prompt that return their arguments.
 const ECHOING: &str = r#"
 say() { printf '%s\n' "$1"; }
 while read -r line; do
@@ -31,7 +31,7 @@ const SERVER: [&str; 3] = ["sh", "-c", ECHOING];
 
 const PROTOCOL: [&str; 2] = ["--protocol", "2025-11-25"];
 
-/// Answers each question of the command at a terminal with the next line: the exit code, and all rows.
+/// Runs the command in a terminal, and answers each question with the next line. Returns the exit code and all rows.
 #[track_caller]
 fn at_a_terminal(words: &[&str], lines: &[&str]) -> (Option<i32>, Vec<String>) {
     let server = SERVER.map(str::to_owned);
@@ -64,17 +64,17 @@ fn a_person_is_asked_for_what_is_missing() {
         assert_eq!(code, Some(exit), "{shown}");
         assert_eq!(rows.last().map(String::as_str), Some(last), "{shown}");
     }
-    // The optional arguments are asked for beside those that are required, and a review comes last.
+    // The optional arguments are asked for together with the required ones, and a review follows.
     let call = r#"| given {"city":"Rome","nights":7}"#;
     check(&["call", "t"], &["Rome", "7", "", ""], 0, call);
     check(&["call", "t", "nights=7"], &["Rome", "", ""], 0, call);
-    // What is nested has fields of its own, or is written as JSON.
+    // Nested values have fields of their own, or are written as JSON.
     let nested = r#"| given {"code":9007199254740993,"to":{"lat":1}"#;
     let lines = ["north", "1", "9007199254740993", ""];
     check(&["call", "u"], &lines, 0, nested);
     let lines = ["/json", "{lat", r#"{"lat": 1}"#, "9007199254740993", ""];
     check(&["call", "u"], &lines, 0, nested);
-    // A call to which nothing is missing is made.
+    // A call without missing arguments starts at once.
     check(&["call", "t", "nights=7", "city=Rome"], &[], 0, call);
     let got = r#"| given {"city":"Rome"}"#;
     check(&["get", "p"], &["", "Rome", "", ""], 0, got);
@@ -88,7 +88,7 @@ fn a_person_is_asked_for_what_is_missing() {
 
 #[test]
 fn without_a_person_nothing_is_asked_for() {
-    // What is missing is the server's affair, which knows its tool; it is told.
+    // Missing arguments are reported, but the call is sent: the server decides.
     let ran = alone("call", &["call", "t", "nights=7"]).expect(0);
     assert_eq!(ran.stdout, "given {\"nights\":7}\n");
     ran.says("sent without the required argument | city\n");

@@ -1,4 +1,4 @@
-//! A model replies where a server wants a text of one, as far as the person lets it.
+//! A model answers sampling requests, as far as the user permits.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -9,7 +9,7 @@ use crate::{
     scratch::Scratch,
 };
 
-/// A provider on this machine: its address. It counts its replies, and says nothing of the prompt.
+/// Starts a local provider and returns its address. Its replies are numbered and never quote the prompt.
 pub(crate) fn provider() -> String {
     let replies = AtomicUsize::new(0);
     let url = served(move |_| {
@@ -28,7 +28,8 @@ const CALL: [&str; 4] = [
     "wishes=early",
 ];
 
-/// A conversation with the agency in lines, in the folder of this name, of a person whose state is kept in that one.
+/// A conversation with the agency, with these input lines. `name` is its folder, and `state` the folder of the user's
+/// state.
 fn conversation(name: &str, state: &'static str, address: &str, lines: &str) -> Run {
     let words = ["open", "--model", "ollama/qwen3", "--model-url", address];
     let run = Run::new(&format!("models-{name}"), &words).set("XDG_STATE_HOME", state);
@@ -47,7 +48,7 @@ fn what_a_model_replies_is_looked_over_until_the_person_says_otherwise() {
         .prints("Reply by hand.");
     let ran = open("here", "CALL\n/always\nCALL\n").expect(0);
     ran.prints("Reply 1.").prints("Reply 2.");
-    // Also where nobody is there to be asked.
+    // The permission also holds if no user is present.
     let words = [
         &["call"],
         &CALL[..],
@@ -60,7 +61,7 @@ fn what_a_model_replies_is_looked_over_until_the_person_says_otherwise() {
             .on_travel()
     };
     alone().expect(0).prints("Reply 3.");
-    // The same words start another server in another folder.
+    // In another folder, the same command is another server.
     let ran = open("elsewhere", "/sampling\nCALL\n/cancel\n");
     ran.says("it runs on ollama/qwen3.");
     open("here", "/sampling\n/sampling ask\nCALL\n/never\n")
@@ -103,7 +104,7 @@ fn what_is_wrong_with_a_model_is_said_before_the_server_is_started() {
             .expect(2)
             .says(says);
     }
-    // A key that is meant for the provider alone is not used elsewhere, and none is needed there.
+    // A key for the provider's own address is not sent elsewhere, and no key is needed there.
     let words = [
         "list",
         "--model",

@@ -1,4 +1,4 @@
-//! A project that the command makes: it builds, and passes its tests and its suite as it is.
+//! The project that `askback new` creates compiles, and passes its own tests and suite.
 
 use std::{
     fs,
@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use crate::run::{ASKBACK, Run};
 
-/// The files of a folder, and of those in it.
+/// All files in a folder and its subfolders.
 fn files(folder: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).expect("a folder").flatten();
     let below = |path: PathBuf| match path.is_dir() {
@@ -20,7 +20,7 @@ fn files(folder: &Path) -> Vec<PathBuf> {
     entries.flat_map(|entry| below(entry.path())).collect()
 }
 
-/// The standard output of a command that succeeds.
+/// Runs a command that must succeed, and returns its stdout.
 #[track_caller]
 fn succeeds(command: &mut Command) -> String {
     let output = command.output().expect("it starts");
@@ -42,11 +42,11 @@ fn a_new_server_builds_and_passes_as_it_is() {
         assert!(!text.contains("{{name}}"), "{}", file.display());
     }
 
-    // It lies within this workspace, whose member it is not.
+    // It is inside this workspace but not a member of it.
     let manifest = folder.join("Cargo.toml");
     let text = fs::read_to_string(&manifest).expect("a text");
     fs::write(&manifest, text + "\n[workspace]\n").expect("a file");
-    // The versions that are here.
+    // Uses the local versions.
     let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("new-server");
     fs::copy(root.join("Cargo.lock"), folder.join("Cargo.lock")).expect("a file");
     let with = |program: &str, arguments: &[&str]| {
@@ -64,7 +64,7 @@ fn a_new_server_builds_and_passes_as_it_is() {
     succeeds(&mut with(&cargo, &["test"]));
     succeeds(&mut with(&cargo, &["build"]));
     succeeds(&mut with(ASKBACK, &["test", "suite.yaml"]));
-    // The commands of its README and its CI.
+    // The commands in its README and its CI.
     let server = ["--", &cargo, "run", "--quiet"];
     let words = ["call", "book_table", "restaurant=Noma", "--answers"];
     let words = [&words[..], &["answers.yaml"], &server].concat();

@@ -1,4 +1,4 @@
-//! The commands that ask a server one thing, and print what it is.
+//! Commands that send one request and print the result.
 
 use serde_json::{Value, json};
 
@@ -29,7 +29,7 @@ fn a_resource_is_read() {
         let text = ran.stdout;
         let json = on_travel("read-json", &["get", uri, "--json", "--protocol", revision]);
         let result = json.expect(0).json();
-        // The text alone, so that it can go to a file.
+        // Prints only the text, so that it can be redirected to a file.
         assert_eq!(result["contents"][0]["text"], json!(text.trim_end()));
     }
     let nowhere = "travel://destinations/Atlantis";
@@ -99,8 +99,8 @@ fn an_argument_is_completed() {
         .says("needs the argument");
 }
 
-/// A server that tells of changes as soon as a resource is subscribed to. Its first argument are its
-/// capabilities.
+/// A server that sends change notifications after the handshake, and again when a resource is subscribed to. Its first
+/// argument has its capabilities.
 #[cfg(unix)]
 const CHANGING: &str = r#"
 say() { printf '%s\n' "$1"; }
@@ -142,7 +142,7 @@ fn a_line_is_printed_for_each_change() {
         .says("  Watching tools. Ctrl-C ends it.\n")
         .says("  zoo does not report changes of prompts\n")
         .says("  zoo does not report changes of resources\n");
-    // What the server tells of without having said that it does is a change all the same.
+    // A notification counts even if the server did not declare it.
     assert_eq!(ran.stdout, "tools\nprompts\n");
 
     let resources = json!({"tools": changing, "resources": {"subscribe": true}});
@@ -178,7 +178,7 @@ fn a_server_that_tells_of_nothing_is_not_watched() {
     }
 }
 
-/// A server that exits at a subscription; so often as its first argument says.
+/// A server that exits at a subscription, as many times as its first argument says.
 #[cfg(unix)]
 const DYING: &str = r#"
 say() { printf '%s\n' "$1"; }
@@ -229,7 +229,7 @@ fn a_watch_of_the_newest_revision_ends_where_the_server_ends_it() {
     };
     let ran = watch("ends", &json!({"tools": {"listChanged": true}}));
     ran.expect(4).says("the server ended the subscription");
-    // Nothing is asked of a server that tells of nothing.
+    // No request is sent to a server without change notifications.
     let ran = watch("nothing", &json!({"tools": {}}));
     ran.expect(2).says("there is nothing to watch");
 }
@@ -255,7 +255,7 @@ fn a_conversation_says_that_changes_are_told_of_no_more() {
     assert_eq!(terminal.exit(), Some(0));
 }
 
-/// A server of 2026-07-28 that ends every subscription. Its first argument are its capabilities.
+/// A server of 2026-07-28 that ends every subscription. Its first argument has its capabilities.
 #[cfg(unix)]
 const ENDING: &str = r#"
 say() { printf '%s\n' "$1"; }

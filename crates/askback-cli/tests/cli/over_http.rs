@@ -1,5 +1,5 @@
-//! The travel agency over HTTP: a holiday is booked in every revision that has forms, and where
-//! rounds are requests of their own, each of them reaches another process.
+//! The travel agency over HTTP: a booking in every revision with forms. If rounds are separate
+//! requests, each one goes to another process.
 
 use std::{
     collections::BTreeSet,
@@ -14,20 +14,20 @@ use serde_json::{Value, json};
 
 use crate::scratch::Scratch;
 
-/// A process of the agency, which does not outlive its value.
+/// A process of the agency, killed on drop.
 struct Agency {
     process: Child,
     address: String,
 }
 
-/// A response whose body is still to come.
+/// A response whose body was not read yet.
 struct Response {
     head: String,
     body: BufReader<TcpStream>,
 }
 
 impl Agency {
-    /// Processes share their keys, and the bookings of a folder.
+    /// The processes share their keys and a bookings folder.
     fn start(keys: &Path, bookings: &Path) -> Self {
         fs::create_dir_all(bookings).unwrap();
         let mut process = Command::new(env!("CARGO_BIN_EXE_askback"))
@@ -59,7 +59,7 @@ impl Agency {
             .map(|(name, value)| format!("{name}: {value}\r\n"))
             .collect();
         let (address, length) = (&self.address, body.len());
-        // An old version of HTTP, so that the body comes in one piece up to the end.
+        // HTTP/1.0, so that the body is not chunked and ends with the connection.
         write!(
             stream,
             "POST /mcp HTTP/1.0\r\nHost: {address}\r\nContent-Type: application/json\r\n\
@@ -75,7 +75,7 @@ impl Agency {
         Response { head, body }
     }
 
-    /// Sends one round of the call and gives what comes of it.
+    /// Sends one round of the call and returns the result.
     fn round(&self, before: Option<(&Value, Value)>) -> Value {
         let mut params = trip();
         params["_meta"] = json!({
@@ -100,7 +100,7 @@ impl Agency {
 
 impl Drop for Agency {
     fn drop(&mut self) {
-        // Killed, not asked to end: nothing is tidied up.
+        // Killed with a signal, so that it cannot clean up.
         let _ = self.process.kill();
         let _ = self.process.wait();
     }
@@ -118,7 +118,7 @@ impl Response {
             .map(|(_, value)| value)
     }
 
-    /// The next message: the one there is, or that of the next event.
+    /// The next message: the JSON body, or the data of the next event.
     fn message(&mut self) -> Value {
         if self.header("content-type") == Some("application/json") {
             let mut text = String::new();
@@ -147,7 +147,7 @@ fn accept(content: Value) -> Value {
     json!({"action": "accept", "content": content})
 }
 
-/// The traveller's answer to the question of this key.
+/// The user's answer to the question with this key.
 fn answer(key: &str) -> Value {
     match key {
         "wishes" => accept(json!({"confirm_booking": true})),
@@ -175,7 +175,8 @@ fn hello(revision: &str) -> Value {
 fn no_process_gives_a_session_the_id_that_another_gave() {
     let scratch = Scratch::new("over-http-ids");
     let mut ids = BTreeSet::new();
-    // Everything an id could be made from is the same in both: keys, folder, messages, their order.
+    // Everything from which an id could be derived is the same in both: keys, folder, messages and
+    // their order.
     for _ in 0..2 {
         let agency = Agency::start(&scratch.path("state"), &scratch.path("agency"));
         for _ in 0..3 {
@@ -238,7 +239,7 @@ fn each_round_may_meet_another_process_that_shares_only_the_keys() {
             .map(|(result, answers)| (result, answers.clone()));
         let result = agency.round(before_it);
         if result["resultType"] != "input_required" {
-            // A client that sends the round again is told the same.
+            // Sending the last round again gives the same result.
             let (last, answers) = before.unwrap();
             let again = agency.round(Some((&last, answers)));
             assert_eq!(again["structuredContent"], result["structuredContent"]);

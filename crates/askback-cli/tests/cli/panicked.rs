@@ -1,4 +1,4 @@
-//! A fault of the program while it has the terminal: the terminal is as it was before it is told.
+//! A panic while the program uses the terminal: the terminal is restored before the message is printed.
 
 use askback::{
     forms::{Field, FieldKind, FormSchema, TextField},
@@ -15,7 +15,7 @@ use pty_process::blocking::Command;
 
 use crate::full::Terminal;
 
-/// A program, and no test of its own: it asks a question on the full screen, and panics.
+/// Not a test of its own: the program asks a question on the full screen and panics.
 #[tokio::test]
 #[ignore = "the test below runs it on a terminal"]
 async fn a_program_that_panics() {
@@ -64,7 +64,7 @@ fn a_program_that_panics_leaves_the_terminal_as_it_was() {
     assert_eq!(terminal.ended(), Some(101));
     assert!(!terminal.is_raw());
     assert!(terminal.wrote("destination"), "the form was not seen");
-    // What stood there is gone, and where the fault was is told after that, in lines that are whole.
+    // The screen is erased, and the panic message follows in complete lines.
     let rows = terminal.rows();
     let asked = rows.iter().find(|row| row.contains("destination"));
     assert_eq!(asked, None, "{}", rows.join("\n"));

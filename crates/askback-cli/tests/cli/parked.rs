@@ -1,4 +1,4 @@
-//! Questions that wait in a file for an answer from another process.
+//! Parked questions, which another process answers later.
 
 #[cfg(unix)]
 mod terminal;
@@ -13,10 +13,10 @@ use serde_json::Value;
 
 use crate::{run::ASKBACK, scratch::Scratch};
 
-/// A user with a folder of their own.
+/// A user with a home folder.
 struct User(Scratch);
 
-/// The end of a command, and all that it wrote.
+/// The exit code of a command, and its output.
 struct Came {
     exit: Option<i32>,
     stdout: String,
@@ -32,14 +32,14 @@ impl User {
         self.pipe(words, "")
     }
 
-    /// Runs a command with this standard input.
+    /// Runs a command with this stdin.
     fn pipe(&self, words: &[&str], input: &str) -> Came {
         let input = self.0.file("input", input);
         let input = File::open(input).expect("it was written");
         Came::of(self.command(words).stdin(input))
     }
 
-    /// A command in the folder of the user, without standard input.
+    /// A command in the user's folder, without stdin.
     fn command(&self, words: &[&str]) -> Command {
         let mut command = Command::new(ASKBACK);
         command
@@ -70,7 +70,7 @@ impl User {
         self.0.path(&format!("state/askback/parked/{id}.json"))
     }
 
-    /// Writes the file of a call, as the command would.
+    /// Writes the file of a parked call, as the command would.
     fn write(&self, id: &str, text: &str) {
         let path = self.path(id);
         fs::write(&path, text).expect("it is ours");
@@ -89,7 +89,7 @@ impl User {
 }
 
 impl Came {
-    /// Runs a command to its end.
+    /// Runs a command until it exits.
     fn of(command: &mut Command) -> Self {
         let output = command.output().expect("it was built");
         Self {
@@ -133,7 +133,7 @@ fn a_question_is_answered_by_another_process() {
     assert!(schema["confirm_booking"].is_object(), "{first:#}");
     user.run(&["answer"])
         .expect(0, &format!("{id} askback | book_holiday: wishes\n"));
-    // Seen once more, and answered wrongly: it waits as before.
+    // An invalid answer prints the question again, and the call is still parked.
     assert_eq!(user.run(&["answer", id]).parked(), first);
     user.run(&["answer", id, "confirm_booking=perhaps"])
         .expect(2, "must be yes or no");
@@ -144,7 +144,7 @@ fn a_question_is_answered_by_another_process() {
     user.run(&broken).expect(2, faults);
     let second = user.run(&["answer", id, "confirm_booking=true"]).parked();
     assert_eq!(second["questions"][0]["key"], "contact");
-    // The first is over: nothing is an answer to it any more.
+    // The first call has ended: an answer to it is an error.
     user.run(&["answer", id, "--accept"]).expect(2, "no call ");
     let id = self::id(&second);
     let contact = ["answer", id, "name=Ada", "email=ada@example.com", "--json"];
@@ -172,12 +172,11 @@ fn a_no_to_a_parked_question_is_one() {
         .expect(2, "no call ");
 }
 
-/// A server of 2026-07-28 whose tool `t` asks what the file `asks` holds, and says what it was
-/// answered. With the file `down` it ends where it would have got an answer,
-/// and with the file `again` it asks again. With the file `refuse` the answer gets an error of the code in it; with
-/// the file `once`, that of each process after the first one that was answered. With the file `odd` its result cannot be
-/// read. It takes an older revision, too, and
-/// writes a line into `calls` for each call. All of these files are in the folder it was started in.
+/// A server of 2026-07-28 whose tool `t` asks the questions in the file `asks`, and returns the answers. It also
+/// supports an older revision, and appends a line to `calls` for each call. Files in its working directory change its
+/// behaviour. `down`: it exits instead of reading an answer. `again`: it asks again. `refuse`: the answer gets an error
+/// with the code in the file. `once`: the same, but only for processes after the first one that got an answer. `odd`:
+/// its result is invalid.
 #[cfg(unix)]
 const ASKING: &str = r#"
 say() { printf '%s\n' "$1"; }
@@ -212,7 +211,7 @@ while read -r line; do
 done
 "#;
 
-/// A question whether it should be done.
+/// A question with a yes or no.
 #[cfg(unix)]
 const SURE: &str = r#"{"method":"elicitation/create","params":{"mode":"form","message":"Delete it?","requestedSchema":{"type":"object","properties":{"sure":{"type":"boolean","default":true}}}}}"#;
 
@@ -304,7 +303,7 @@ fn an_answer_is_not_called_sent_before_it_is() {
     assert_eq!(waits["questions"][0]["sent"], false, "{waits:#}");
     let not_sent = "answered: accept, not sent yet | k\n";
     user.run(&["answer"]).expect(0, not_sent);
-    // The server takes both, and its result cannot be printed.
+    // The server accepts both answers, but its result cannot be printed.
     let mut last = user.command(&["answer", id, "--key", "l", "--accept"]);
     let full = File::options().write(true).open("/dev/full");
     let Ok(full) = full else { return };
@@ -313,7 +312,7 @@ fn an_answer_is_not_called_sent_before_it_is() {
     user.run(&["answer"]).expect(0, "Nothing waits.");
 }
 
-/// A form with a field of each kind that is read otherwise than as JSON.
+/// A form with a field of each kind that is not parsed as JSON.
 #[cfg(unix)]
 const KINDS: &str = r#"{"method":"elicitation/create","params":{"mode":"form","message":"How?","requestedSchema":{"type":"object","properties":{
     "room":{"type":"string","oneOf":[{"const":"sea_view","title":"Sea view"},{"const":"yard","title":"Yard"}]},
@@ -399,14 +398,14 @@ fn a_state_that_is_refused_may_be_of_another_process() {
         let parked = user.call(&format!(r#"{{"k":{SURE}}}"#)).parked();
         user.0.file("refuse", code);
         let refused = user.run(&["answer", id(&parked), "--accept"]).expect(1, "");
-        // The sentence is wrapped nowhere but in a terminal.
+        // Long lines are only wrapped in a terminal.
         assert_eq!(
             refused.stderr.contains(OTHER_PROCESS),
             is_told,
             "{}",
             refused.stderr
         );
-        // What was refused is refused again.
+        // The call is over, so its file was deleted.
         assert!(user.files().is_empty());
     }
 }
@@ -417,7 +416,7 @@ fn a_later_round_that_is_sent_again_may_go_to_another_process() {
     let user = User::new("resent");
     user.0.file("asks", &format!(r#"{{"k":{SURE}}}"#));
     user.0.file("once", "-32602");
-    // The first round is asked anew; that of the answer is refused.
+    // The first round can be sent to another process; the round with the answer is rejected.
     for (number, is_told) in [(5, false), (7, true)] {
         let lines = format!("/call t known=1\n\n\n/wire edit {number}\n\n\n");
         let came = user.pipe(&["open", "--", "sh", "-c", ASKING], &lines);
@@ -486,7 +485,7 @@ fn of_several_answers_one_is_replaced_before_and_after_a_delivery() {
     assert_eq!(parked["questions"][0]["answered"], "cancel");
     assert_eq!(parked["questions"][1]["answered"], Value::Null);
     user.0.file("down", "");
-    // The one that is left needs no key.
+    // The remaining question needs no key.
     user.run(&["answer", id, "--accept"]).expect(4, "");
     user.run(&["answer", id, "--decline"]).expect(2, "--key:");
     fs::remove_file(user.0.path("down")).expect("it is ours");
@@ -511,12 +510,12 @@ fn a_link_that_is_never_opened_is_declined_before_anybody_is_asked() {
     fn check(name: &str, url: &str, why: &str) {
         let user = User::new(&format!("link-{name}"));
         let bad = link(url);
-        // Alone, it is answered at once.
+        // Without other questions, it is declined at once.
         let ran = user.call(&format!(r#"{{"k":{bad}}}"#));
         ran.expect(3, r#"told: {"k":{"action":"decline"}}"#)
             .expect(3, why);
         assert!(user.files().is_empty());
-        // Beside a question, it waits with its no, and nothing turns that to a yes.
+        // With another question, the decline is stored, and cannot be changed to an accept.
         let parked = user.call(&format!(r#"{{"k":{bad},"s":{SURE}}}"#)).parked();
         assert_eq!(parked["questions"][0]["answered"], "decline");
         assert!(parked["questions"][0]["refused"].is_string(), "{parked:#}");
@@ -542,7 +541,7 @@ fn a_link_tells_its_site_and_warns_where_it_is_agreed_to() {
     let user = User::new("site");
     let ask = |url: &str| user.call(&format!(r#"{{"k":{}}}"#, link(url))).parked();
     let parked = ask("https://login.example.com/x");
-    // It is asked once, and nothing more.
+    // The question is printed once.
     assert_eq!(
         fs::read_to_string(user.0.path("calls")).expect("it was called"),
         "\n"
@@ -582,7 +581,7 @@ fn a_form_that_asks_for_a_secret_takes_none_unawares() {
     const ASKS: &str = r#"{"k":{"method":"elicitation/create","params":{"mode":"form","message":"Sign in.","requestedSchema":{"type":"object","properties":{"user":{"type":"string"},"password":{"type":"string"},"age":{"type":"integer"},"api_key":{"type":"string"}}}}}}"#;
     let user = User::new("secret");
     let parked = user.call(ASKS);
-    // In the order of the form, which the server would choose.
+    // In the order of the form, which the server chooses.
     let marked = r#""properties":{"user":{"type":"string"},"password":{"type":"string","secret":true},"age":{"type":"integer"},"api_key":{"type":"string","secret":true}}"#;
     let parked = parked.expect(8, marked).parked();
     let id = id(&parked);
@@ -606,7 +605,7 @@ fn a_form_that_asks_for_a_secret_takes_none_unawares() {
     );
     user.pipe(&["answer", id, "password=-"], "-- S 1\n")
         .expect(0, told);
-    // What is asked for besides is given as ever, and a `-` is one.
+    // Other fields are given as usual, and `-` is a valid value.
     let answer = |words: &[&str], told: &str| {
         let parked = user.call(ASKS).parked();
         let id = self::id(&parked);
@@ -626,7 +625,7 @@ fn a_parked_call_is_private_and_does_not_wait_for_ever() {
     let path = user.path(id(&parked));
     let mode = fs::metadata(&path).expect("it is there").permissions();
     assert_eq!(mode.mode() & 0o777, 0o600);
-    // Whatever is done next with any call, it is gone.
+    // Any later use of a parked call deletes it.
     let ended = "00000000";
     let next: [&[&str]; 4] = [
         &["answer", id(&parked), "--decline"],
@@ -663,7 +662,7 @@ fn a_damaged_file_keeps_no_other_call_from_its_answer() {
     user.write("00000001", "{");
     user.write("00000002", &unasked.to_string());
     let list = user.run(&["answer"]).expect(0, id(&parked));
-    // A long path is broken.
+    // A long path is wrapped.
     let said = list.stderr.replace("\n  ", "");
     for named in ["00000001.json: ", "00000002.json: "] {
         assert!(said.contains(named), "{said}");

@@ -1,4 +1,4 @@
-//! The travel agency over HTTP, for those who have a token.
+//! The travel agency over HTTP, with required tokens.
 
 use std::{
     fs,
@@ -12,11 +12,11 @@ use serde_json::{Value, json};
 
 use crate::{run::Run, scratch::Scratch};
 
-/// A process of the agency, which does not outlive its value.
+/// A process of the agency, killed on drop.
 struct Agency {
     process: Child,
     address: String,
-    /// Its output when it began.
+    /// Its output when it started.
     said: Vec<String>,
 }
 
@@ -87,7 +87,7 @@ impl Agency {
         response
     }
 
-    /// Asks for a holiday.
+    /// Books a holiday.
     fn book(&self, authorization: Option<&str>) -> String {
         let trip = json!({"destination": "Rome", "depart": "2030-06-15"});
         let params = json!({"name": "book_holiday", "arguments": trip});
@@ -178,7 +178,7 @@ fn booking_takes_a_scope_of_its_own() {
         &json!({"uri": uri}),
     );
     assert!(read.starts_with("HTTP/1.1 200"), "{read}");
-    // The command says what the server wants, as the server says it.
+    // The command says what the server requires, in the server's words.
     let url = format!("http://{}/mcp", agency.address);
     let headers = json!({"Authorization": "Bearer a"});
     let servers = json!({"mcpServers": {"agency": {"url": url, "headers": headers}}});
@@ -254,7 +254,7 @@ fn a_token_is_given_on_the_command_line() {
     let ran = run(&["doctor"], wrong).expect(1);
     let ran = ran.prints("the server does not take the credentials");
     assert!(!ran.stdout.contains("another"), "{}", ran.stdout);
-    // A call that waits is kept with its command line.
+    // A parked call is stored with its command line.
     let park = [
         "call",
         "book_holiday",
@@ -292,7 +292,7 @@ fn who_is_refused_without_a_way_to_sign_in_is_told_how_a_token_is_given() {
                 let head = if is_post { head } else { "404 Not Found\r\n" };
                 let rest = "Content-Length: 0\r\nConnection: close\r\n\r\n";
                 let _ = write!(&stream, "HTTP/1.1 {head}{rest}");
-                // What it sends is read to its end, so that the answer is not lost.
+                // Reads the request to its end, so that the response is not lost.
                 let _ = stream.shutdown(Shutdown::Write);
                 lines.for_each(drop);
             }

@@ -1,4 +1,4 @@
-//! A program on a terminal of its own.
+//! A program in a pseudoterminal.
 
 use std::{
     fs::File,
@@ -14,8 +14,8 @@ use pty_process::{
     blocking::{Command, Pty},
 };
 
-/// Starts a program on a terminal of this size: its process, its terminal, and what it writes. The
-/// end of the program is the end of what it writes.
+/// Starts a program in a terminal of this size. Returns its process, its terminal and its output.
+/// The output ends when the program exits.
 pub(crate) fn start(command: Command, rows: u16, columns: u16) -> (Child, Pty, Receiver<Vec<u8>>) {
     let (pty, pts) = pty_process::blocking::open().expect("there are terminals");
     pty.resize(Size::new(rows, columns)).expect("it has a size");
@@ -25,7 +25,7 @@ pub(crate) fn start(command: Command, rows: u16, columns: u16) -> (Child, Pty, R
     thread::spawn(move || {
         let mut reading = File::from(reading);
         let mut bytes = [0; 4096];
-        // The end of the program is an error of its terminal.
+        // When the program exits, reading from its terminal fails.
         while let Ok(many @ 1..) = reading.read(&mut bytes) {
             if sender.send(bytes[..many].to_vec()).is_err() {
                 return;

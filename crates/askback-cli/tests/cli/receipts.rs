@@ -1,4 +1,4 @@
-//! Receipts: a tool that requires one, a person at a terminal, and `askback receipts`.
+//! Receipts: a tool that requires a receipt, a user in a terminal, and `askback receipts`.
 
 use std::{
     fs,
@@ -21,12 +21,12 @@ async fn wire_money(ctx: Ctx) -> Result<String> {
     Ok(format!("{amount} USD are on their way"))
 }
 
-/// A server over HTTP that trusts one key: its URL, and where the key is put.
+/// A server over HTTP that trusts one key. Returns its URL, and where to set the key.
 fn bank() -> (String, Arc<Mutex<Option<WitnessKey>>>) {
     let trusted = Arc::new(Mutex::new(None));
     let known = Arc::clone(&trusted);
     let (sender, bound) = mpsc::channel();
-    // Ends with the process of the tests.
+    // The thread ends with the test process.
     thread::spawn(move || {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
@@ -90,7 +90,7 @@ fn a_person_at_a_terminal_is_told_from_a_script() {
     *trusted.lock().unwrap() = Some(key.trim().parse().expect("it is a key"));
     answer(false, "7 USD are on their way");
     answer(true, "7 USD are on their way");
-    // Nor does the answer of a file count with the same key.
+    // An answer from a file is not accepted either, even with the same key.
     let words = ["call", "wire_money", "--url", &*url];
     let script = Run::new("receipts-script", &words).set("XDG_STATE_HOME", state.clone());
     let script = script
@@ -111,10 +111,10 @@ fn a_person_at_a_terminal_is_told_from_a_script() {
             .find(|row| row.trim_start().starts_with(&format!("{number} ")));
         assert!(row.is_some_and(|row| row.contains(renderer)), "{list}");
     }
-    // A receipt is changed, and all are cut off.
+    // First a receipt is changed, then all are removed.
     let file = scratch.path("state/askback/receipts/receipts.jsonl");
     let whole = fs::read_to_string(&file).expect("it was written");
-    // Each receipt begins a line of its own, also behind one that was cut off.
+    // Each receipt begins a new line, even after a truncated one.
     let whole = whole.replace("\n\n", "\n");
     let whole = whole.trim_start().to_owned();
     let check = |text: &str, fault: &str| {

@@ -1,8 +1,8 @@
-//! Questions that are refused without asking: they are told, and the exit code knows of them.
+//! Questions that are refused without asking the user: they are reported, and affect the exit code.
 
 use crate::run::Run;
 
-/// A server whose one tool sends its first argument as a request, and then has a result.
+/// A server whose tool sends its first argument as a request, and then returns a result.
 const ASKING: &str = r#"
 say() { printf '%s\n' "$1"; }
 while read -r line; do

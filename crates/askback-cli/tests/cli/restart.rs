@@ -1,4 +1,4 @@
-//! The travel agency killed between any two rounds of a call: each round goes to a new process.
+//! The travel agency, killed between any two rounds of a call: each round goes to a new process.
 
 use std::{
     fs,
@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use crate::scratch::Scratch;
 
-/// A process of the agency, which does not outlive its value.
+/// A process of the agency, killed on drop.
 struct Agency(Child);
 
 impl Agency {
@@ -28,7 +28,7 @@ impl Agency {
         Self(child)
     }
 
-    /// Sends one round of the call and hears what comes of it.
+    /// Sends one round of the call and returns the result.
     fn round(&mut self, id: u32, before: Option<(&Value, Value)>) -> Value {
         let mut params = json!({
             "name": "book_holiday",
@@ -57,7 +57,7 @@ impl Agency {
 
 impl Drop for Agency {
     fn drop(&mut self) {
-        // Killed, not asked to end: nothing is tidied up.
+        // Killed with a signal, so that it cannot clean up.
         let _ = self.0.kill();
         let _ = self.0.wait();
     }

@@ -1,4 +1,4 @@
-//! Clients that are played.
+//! Tests of `--as`, which plays other clients.
 
 use std::fs;
 
@@ -9,7 +9,7 @@ use crate::{
     scratch::is_in_wrapped,
 };
 
-/// The capabilities and the name that the server was sent, from the trace of a run.
+/// The capabilities and the client name that the server received, according to the trace of a run.
 #[track_caller]
 fn introduced(role: &str, opening: &str) -> (Value, Ran) {
     let name = format!("as-{}", role.replace(',', "-"));
@@ -107,7 +107,7 @@ fn a_conversation_plays_other_clients_and_comes_back() {
         .says("Played: 2025-03-26,no-forms,no-url,no-sampling,no-roots.\n  It speaks 2025-03-26. A server can ask it for nothing.\n  Every question is declined.\n")
         .says("No other client is played.\n  You are asked.\n")
         .says("nobody is not a client that askback can imitate");
-    // As ourselves, as the other, and as ourselves again.
+    // As askback, as another client, and as askback again.
     assert_eq!(
         ran.stdout.matches("→ | server/discover").count(),
         2,
@@ -146,7 +146,7 @@ fn a_conversation_says_which_client_is_played_from_now_on() {
             Run::new("as-told", words).input("/as qwen-code\n/as no-url,2025-06-18\n/as me\n");
         let ran = run.on_travel().expect(0);
         ran.says("  Played: qwen-code.\n  It speaks 2025-11-25. A server can ask it for roots.\n")
-            // The second one takes the place of the first.
+            // The second option replaces the first.
             .says("  Played: 2025-06-18,no-url.\n  It speaks 2025-06-18. A server can ask it for forms, sampling, roots.\n")
             .says("  No other client is played.\n");
     }
@@ -187,7 +187,7 @@ fn a_suite_says_which_questions_a_played_client_does_not_declare() {
     assert_eq!(ran.stdout.matches(expected).count(), 2, "{}", ran.stdout);
 }
 
-/// The guide names each client, with what it can do and how that is known.
+/// The guide has a row for each client: its capabilities, and their source.
 #[test]
 fn the_guide_has_a_row_for_each_known_client() {
     let page = concat!(

@@ -1,4 +1,4 @@
-//! The folders that a person shares in a conversation, as the server hears of them.
+//! Folders that the user shares in a conversation, as the server sees them.
 
 use std::fs;
 
@@ -7,8 +7,8 @@ use crate::{
     run::Run,
 };
 
-/// A server of 2025-11-25 that asks for the roots when it is told that they changed, and at no other time.
-/// Its tool gives their names as it knows them then.
+/// A server of 2025-11-25 that asks for the roots only after a change notification. Its tool returns the names that it
+/// knows.
 const SERVER: &str = r#"
 say() { printf '{"jsonrpc":"2.0",%s}\n' "$1"; }
 known=never; asking=; call=
@@ -83,7 +83,7 @@ fn a_server_is_told_of_a_folder_that_is_gone() {
 #[test]
 fn a_server_that_asks_in_a_call_sees_the_same() {
     for protocol in ["2025-06-18", "2025-11-25", "2026-07-28"] {
-        // The tool says which folders it was given, for the file is in none of them.
+        // The tool lists the folders that it received, because the file is in none of them.
         let call = "/call save_itinerary file=/nowhere/x text=x\n";
         let lines = format!("/roots add b/y\n{call}");
         let ran = open(protocol, &lines).and(&["--protocol", protocol]);

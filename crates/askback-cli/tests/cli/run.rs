@@ -1,4 +1,4 @@
-//! Runs of the command, as a person or a script starts it.
+//! Runs the command as a user or a script does.
 
 use std::{
     io::{BufRead, BufReader, Read, Write},
@@ -14,7 +14,7 @@ use crate::scratch::Scratch;
 /// The command.
 pub(crate) const ASKBACK: &str = env!("CARGO_BIN_EXE_askback");
 
-/// A run of the command, with a place for its files and lines for its input.
+/// A run of the command, with a folder for its files and lines for its stdin.
 pub(crate) struct Run {
     pub(crate) scratch: Scratch,
     words: Vec<String>,
@@ -40,7 +40,7 @@ impl Run {
         }
     }
 
-    /// Adds words to the command line.
+    /// Appends words to the command line.
     pub(crate) fn and(mut self, words: &[&str]) -> Self {
         self.words.extend(words.iter().map(|&word| word.to_owned()));
         self
@@ -51,7 +51,7 @@ impl Run {
         self.and(&["--answers", &file])
     }
 
-    /// Sets a variable of its environment.
+    /// Sets an environment variable.
     pub(crate) fn set(mut self, name: &'static str, value: impl Into<String>) -> Self {
         self.variables.push((name, value.into()));
         self
@@ -62,7 +62,7 @@ impl Run {
         self
     }
 
-    /// Runs it on the travel agency.
+    /// Runs the command with the travel agency.
     pub(crate) fn on_travel(self) -> Ran {
         self.and(&["--", ASKBACK, "serve", "travel"]).run()
     }
@@ -80,7 +80,7 @@ impl Run {
             .stderr(Stdio::piped());
         let mut child = command.spawn().expect("the command was built");
         let mut stdin = child.stdin.take().expect("it was asked for");
-        // A run that reads nothing may be over already.
+        // A command that does not read stdin may have exited.
         let _ = stdin.write_all(self.input.as_bytes());
         drop(stdin);
         let Output {
@@ -131,14 +131,14 @@ impl Ran {
     }
 }
 
-/// Serves over HTTP, where each message is answered with a response that begins with its status; returns the URL.
+/// Serves HTTP: `respond` returns the response to each message, beginning with its status. Returns the URL.
 pub(crate) fn served(respond: impl Fn(&Value) -> String + Send + 'static) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").expect("there is a loopback");
     let url = format!("http://{}/mcp", listener.local_addr().expect("it is bound"));
     thread::spawn(move || {
-        // Ends with the process of the tests.
+        // The thread ends with the test process.
         for stream in listener.incoming().flatten() {
-            // Whoever is gone needs no response.
+            // The client may have disconnected.
             let _ = responded(stream, &respond);
         }
     });
@@ -150,7 +150,7 @@ fn responded(mut stream: TcpStream, respond: impl Fn(&Value) -> String) -> std::
     write!(stream, "HTTP/1.1 {}", respond(&message))
 }
 
-/// The message that a request brings; null where it brings none.
+/// The message in a request. Null if it has none.
 pub(crate) fn message(stream: &TcpStream) -> std::io::Result<Value> {
     let mut reader = BufReader::new(stream.try_clone()?);
     let (mut length, mut line) = (0, String::new());
@@ -164,7 +164,7 @@ pub(crate) fn message(stream: &TcpStream) -> std::io::Result<Value> {
     Ok(serde_json::from_reader(reader.take(length)).unwrap_or_default())
 }
 
-/// A response with this JSON, behind which the connection ends.
+/// A response with this JSON. The connection closes after it.
 pub(crate) fn json_response(status: &str, body: &Value) -> String {
     let body = body.to_string();
     let length = body.len();

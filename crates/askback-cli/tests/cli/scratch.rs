@@ -5,11 +5,11 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// A folder of its own, removed with its value.
+/// A folder for one test, deleted on drop.
 pub(crate) struct Scratch(PathBuf);
 
 impl Scratch {
-    /// An empty folder; `name` tells the tests apart.
+    /// Creates an empty folder. `name` must be unique to the test.
     pub(crate) fn new(name: &str) -> Self {
         let folder = Path::new(env!("CARGO_TARGET_TMPDIR"))
             .join(format!("cli-{name}-{}", std::process::id()));
@@ -23,7 +23,7 @@ impl Scratch {
         self.0.join(name)
     }
 
-    /// Makes a pipe in it: who reads from it waits until something is written there.
+    /// Creates a named pipe. A reader waits until something is written to it.
     #[cfg(unix)]
     pub(crate) fn pipe(&self, name: &str) {
         let made = std::process::Command::new("mkfifo")
@@ -32,7 +32,7 @@ impl Scratch {
         assert!(made.is_ok_and(|status| status.success()));
     }
 
-    /// Writes a file into it, and gives its path.
+    /// Writes a file into the folder, and returns its path.
     pub(crate) fn file(&self, name: &str, text: &str) -> String {
         let path = self.path(name);
         fs::write(&path, text).expect("the target folder can be written");
@@ -40,7 +40,7 @@ impl Scratch {
     }
 }
 
-/// Whether a text is in another, however the other is wrapped: the path of a test may not fit a line.
+/// Whether a text contains another one, ignoring line wrapping: the path of a test folder may not fit on a line.
 pub(crate) fn is_in_wrapped(text: &str, wrapped: &str) -> bool {
     let squeezed = |text: &str| {
         let kept = text.chars().filter(|c| !c.is_whitespace() && *c != '|');

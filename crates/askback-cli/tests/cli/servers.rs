@@ -1,4 +1,4 @@
-//! Files of servers, as the field writes them.
+//! Server files, in the formats of MCP clients.
 
 use std::{fs, path::PathBuf, process::Command};
 
@@ -7,7 +7,8 @@ use crate::{
     scratch::Scratch,
 };
 
-/// A file in a folder, and a server of it that writes down what it was given. It is no server.
+/// A folder with a server file. The program that it starts only records its input, and is not a
+/// server.
 struct Place(Scratch);
 
 impl Place {
@@ -17,7 +18,7 @@ impl Place {
         Self(scratch)
     }
 
-    /// The file that the server writes.
+    /// The file that the program writes.
     fn given(&self) -> PathBuf {
         self.0.path("given")
     }
@@ -26,7 +27,7 @@ impl Place {
         self.0.path("mcp.json").display().to_string()
     }
 
-    /// Runs the command with the file named or found: the exit code, and what it says.
+    /// Runs the command with the file, named or found. Returns the exit code and the output.
     fn run(&self, words: &[&str]) -> (Option<i32>, String) {
         let output = Command::new(env!("CARGO_BIN_EXE_askback"))
             .args(words)
@@ -41,7 +42,7 @@ impl Place {
     }
 }
 
-/// Its server writes its variable KEY into a file beside.
+/// Its program writes the variable KEY into a file.
 const FILE: &str = r#"{
     // As VS Code writes it.
     "inputs": [{"id": "key", "type": "promptString", "description": "The key", "password": true}],
@@ -143,7 +144,7 @@ fn a_person_types_a_secret_unseen() {
     assert_eq!(given, "<unseen>");
     fs::remove_file(place.given()).expect("it is ours");
 
-    // Ctrl-C stops, and starts nothing.
+    // Ctrl-C exits without starting anything.
     let mut terminal = Terminal::open(&words, 80);
     terminal.until("| The key").until("> ").press("uns\x03");
     assert_eq!(terminal.end(), Some(130));

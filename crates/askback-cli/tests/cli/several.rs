@@ -11,8 +11,8 @@ use crate::{
     scratch::{Scratch, is_in_wrapped},
 };
 
-/// Puts servers `a` and `b` into folders of their own, which count how often they were started, and one
-/// that cannot be started and one that is disabled into the file beside them.
+/// Creates a file with four servers. `a` and `b` have their own folders and count their starts; one cannot be started,
+/// and one is disabled.
 fn place(scratch: &Scratch) -> String {
     for name in ["a", "b"] {
         fs::create_dir_all(scratch.path(name)).expect("it is ours");
@@ -141,7 +141,7 @@ fn the_servers_are_called_by_name_and_listed_together() {
             "  | b/leave",
         ]
     );
-    // A name without a server is that of the one to which the person talks.
+    // A name without a server is looked up in the current server.
     run("several-own", &["--all"], "/call ring\n")
         .expect(2)
         .says("no tool `ring`");
@@ -217,7 +217,7 @@ fn what_is_done_with_one_server_takes_no_more() {
         &[&["open", "--name", "x"], &two[..]].concat(),
         "--name is for one server",
     );
-    // It is said before a server starts.
+    // Reported before a server starts.
     let revisions = ["open", "--as", "2025-06-18", "--protocol", "2025-11-25"];
     check(
         &[&revisions, &two[..]].concat(),
@@ -232,7 +232,7 @@ fn the_servers_of_a_found_file_are_agreed_to_before_one_starts() {
     let folder = scratch.path(".").display().to_string();
     let state = scratch.path("state").display().to_string();
     let line = format!("cd '{folder}' && exec '{ASKBACK}' open --protocol 2025-11-25");
-    // So wide that no path breaks a row.
+    // Wide enough that no path is wrapped.
     let mut terminal = Terminal::run("sh", &["-c", &line], 250, &[("XDG_STATE_HOME", &state)]);
     for name in ["a", "b", "gone"] {
         terminal.until(&format!("server:\n| {name}\n"));
@@ -243,7 +243,7 @@ fn the_servers_of_a_found_file_are_agreed_to_before_one_starts() {
         }
         terminal.press(if name == "gone" { "no\r" } else { "yes\r" });
     }
-    // A line that is typed while another is at work is not sent by itself.
+    // A line that is typed while another one runs is not sent automatically.
     let mut say = |awaited: &str, line: &str| {
         terminal.until(awaited).until("Type to filter");
         terminal.press(line).press(ENTER);

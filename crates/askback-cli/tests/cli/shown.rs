@@ -1,4 +1,4 @@
-//! Results that are longer than the screen, and that say more than their text.
+//! Results that are longer than the screen, or have more than text.
 
 use rustix::process::Signal;
 

@@ -1,4 +1,4 @@
-//! Signing in, against a server and an authorization server small enough to be read.
+//! Sign-in, with a minimal server and authorization server.
 
 pub(crate) mod issuer;
 
@@ -21,19 +21,19 @@ use crate::{
     scratch::{Scratch, is_in_wrapped},
 };
 
-/// No test looks into the keyring of whoever runs it.
+/// The tests must not use the keyring of the user who runs them.
 const FILE: [&str; 2] = ["--credentials", "file"];
 
-/// How long a line is waited for that should be shown at once: tests share a machine.
+/// The timeout for a line that should appear at once. It is long because tests share a machine.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// A person at a command, with a browser that writes down what it is given and does no more.
+/// A user of the command. Their browser only logs its arguments.
 struct Desk {
     scratch: Scratch,
     issuer: Issuer,
 }
 
-/// A command that is talked to.
+/// A running command with input.
 struct Talk {
     child: Child,
     shown: mpsc::Receiver<String>,
@@ -44,7 +44,7 @@ impl Desk {
     fn new(name: &str, issuer: Issuer) -> Self {
         let scratch = Scratch::new(name);
         let log = scratch.path("browser.log");
-        // The browser runs by itself; reading from a pipe waits for it.
+        // The browser runs in the background. Reading from a pipe waits for it.
         scratch.pipe("browser.log");
         let script = format!(
             "#!/bin/sh\nprintf '%s\\n' \"$#\" \"$@\" > {}\n",
@@ -69,7 +69,7 @@ impl Desk {
         command
     }
 
-    /// Runs a command to its end, with nobody there.
+    /// Runs a command to its end, without a user.
     fn run(&self, words: &[&str]) -> (Option<i32>, String, String) {
         let url = self.issuer.server();
         let words = words.iter().map(|word| word.replace("URL", &url));
@@ -96,7 +96,7 @@ impl Desk {
         let (show, shown) = mpsc::channel();
         thread::spawn(move || {
             for line in stderr.lines().map_while(Result::ok) {
-                // A test that has failed does not look any more.
+                // A failed test has stopped reading.
                 let _ = show.send(line + "\n");
             }
         });
@@ -107,7 +107,7 @@ impl Desk {
         }
     }
 
-    /// The input of the browser: the number of arguments, and the arguments.
+    /// The arguments of the browser, after their number.
     fn opened(&self) -> Vec<String> {
         let opened = fs::read_to_string(self.scratch.path("browser.log"));
         let opened = opened.expect("the browser writes");
@@ -118,7 +118,7 @@ impl Desk {
         self.scratch.path("state").join("askback/credentials.json")
     }
 
-    /// Keeps tokens, as an earlier run has left them.
+    /// Stores tokens, as if by an earlier run.
     fn keep_tokens(&self) {
         let kept = json!({format!("tokens {}", self.issuer.server()): self.grant().to_string()});
         self.keep(&kept);
@@ -149,7 +149,7 @@ impl Talk {
         writeln!(stdin, "{line}").expect("it reads its input");
     }
 
-    /// Waits until a line of the screen holds this.
+    /// Waits until a line of the screen contains this text.
     fn until(&mut self, words: &str) {
         loop {
             let line = self.shown.recv_timeout(PATIENCE);
@@ -161,7 +161,7 @@ impl Talk {
         }
     }
 
-    /// Ends the input; gives the exit code, what was printed and what was shown.
+    /// Closes the input. Returns the exit code, stdout and the screen.
     fn end(mut self) -> (Option<i32>, String, String) {
         drop(self.child.stdin.take());
         let output = self.child.wait_with_output().expect("it ends");
@@ -213,7 +213,7 @@ fn a_person_signs_in_once_and_out_again() {
     assert!(whole.contains(url), "{url} in {screen}");
 
     let returns = fetch("GET", url).location().expect("it leads back");
-    // Others than the browser come by.
+    // A request that does not come from the browser's redirect.
     let (at, _) = returns.split_once('?').expect("it has an answer");
     assert_eq!(
         fetch("GET", &format!("{at}?state=guessed&code=x")).status(),
@@ -230,7 +230,7 @@ fn a_person_signs_in_once_and_out_again() {
 
     let kept = fs::metadata(desk.credentials()).expect("they are kept");
     assert_eq!(kept.permissions().mode() & 0o777, 0o600);
-    // The next one needs nobody.
+    // The next command needs no user.
     let (code, printed, shown) = desk.run(&["call", "hello", "--url", "URL"]);
     assert_eq!((code, &*printed), (Some(0), "Hello!\n"), "{shown}");
     let (code, listed, _) = desk.run(&["servers", "sign-ins"]);
@@ -265,7 +265,7 @@ fn one_server_that_stays_keeps_no_other() {
     let (server, origin) = (desk.issuer.server(), desk.issuer.origin());
     let grant = desk.grant();
     let kept = json!({
-        // The first cannot be signed out of, and the second cannot be read.
+        // The first cannot be revoked, and the second cannot be parsed.
         "tokens : no URL": grant.to_string(),
         "tokens http://127.0.0.1/mcp": "?",
         format!("tokens {server}"): grant.to_string(),
@@ -280,7 +280,7 @@ fn one_server_that_stays_keeps_no_other() {
     assert!(desk.issuer.heard("/revoke").contains(issuer::REFRESH));
     let left = fs::read_to_string(desk.credentials()).expect("it is there");
     let left: BTreeMap<String, String> = serde_json::from_str(&left).expect("it is an object");
-    // Where a client belongs is to outlive its tokens.
+    // The registration of a client is kept after its tokens are deleted.
     assert_eq!(
         left.keys().collect::<Vec<_>>(),
         ["issuer mine", "tokens : no URL"]
@@ -291,7 +291,7 @@ fn one_server_that_stays_keeps_no_other() {
 fn two_processes_that_renew_one_token_cost_nobody_a_sign_in() {
     let desk = Desk::new("sign-in-together", Issuer::start());
     desk.keep_tokens();
-    // Both have been refused before either gets the next token.
+    // Both processes are rejected before either gets the next token.
     desk.issuer.rotate(2);
     let server = desk.issuer.server();
     let call = || {
@@ -314,7 +314,7 @@ fn a_log_out_stays_while_another_process_runs() {
     talk.until("MCP 2026-07-28");
     let (code, _, shown) = desk.run(&["servers", "sign-out", "URL"]);
     assert_eq!(code, Some(0), "{shown}");
-    // An authorization server that takes no notice of it.
+    // The authorization server ignores the revocation.
     desk.issuer.rotate(0);
     talk.say("/call hello");
     talk.until("wants you to sign in");
@@ -370,7 +370,7 @@ fn without_a_yes_nobody_signs_in() {
         assert!(!screen.contains("Opened"), "{name}: {screen}");
         let kept = fs::read_to_string(desk.credentials()).unwrap_or_default();
         assert!(!kept.contains("tokens "), "{name}: {kept}");
-        // Nor is this client made known there.
+        // This client is not sent there either.
         assert!(
             screen.contains("registers itself before"),
             "{name}: {screen}"
@@ -388,7 +388,7 @@ fn ctrl_c_at_a_sign_in_stops_the_run() {
     let id = talk.child.id().to_string();
     let sent = Command::new("kill").args(["-INT", &id]).status();
     assert!(sent.is_ok_and(|status| status.success()));
-    // The input goes on: its end would cancel the sign-in, too.
+    // Keeps stdin open, because its end would cancel the sign-in, too.
     let input = talk.child.stdin.take();
     let (code, _, screen) = talk.end();
     drop(input);
@@ -434,13 +434,13 @@ fn without_a_terminal_the_command_says_what_to_do() {
         let advice = "Run askback list --url";
         assert_eq!(shown.contains(advice), is_sign_in_advised, "{shown}");
         assert!(shown.contains("--header 'Authorization"), "{shown}");
-        // Nor does it leave traces.
+        // It leaves no registration either.
         assert_eq!(desk.issuer.heard("/register"), "");
         assert!(!desk.credentials().exists());
     }
     let desk = Desk::new("sign-in-nobody", Issuer::start());
     check(&desk, "found no terminal or browser", true);
-    // This one names no authorization server, so a person could not sign in either.
+    // The server names no authorization server, so no user could sign in either.
     desk.issuer.hide();
     let why = "no document at its origin names an authorization server";
     check(&desk, why, false);
@@ -464,7 +464,7 @@ fn a_client_that_was_registered_by_hand_is_used() {
     let (code, _, screen) = talk.end();
     assert_eq!(code, Some(0), "{screen}");
     assert!(desk.issuer.heard("/register").is_empty());
-    // `mine:a+b`, as forms write it.
+    // `mine:a+b`, form encoded.
     let asked = desk.issuer.heard("/token");
     assert!(asked.contains("Basic bWluZTphK2I="), "{asked}");
     let kept = fs::read_to_string(desk.credentials()).expect("they are kept");
@@ -487,12 +487,12 @@ fn a_person_names_the_client_where_none_can_register() {
     let mut talk = desk.open(&[]);
     talk.until("cannot register itself");
     talk.until("http://127.0.0.1:");
-    // The ID, a look at it, and the link.
+    // The client ID, its confirmation, and the link.
     talk.say("mine\n\nyes");
     signs_in(&mut talk);
     let (code, _, screen) = talk.end();
     assert_eq!(code, Some(0), "{screen}");
-    // Signed out of, it is known all the same.
+    // After a sign-out, the client ID is still known.
     let (code, _, shown) = desk.run(&["servers", "sign-out", "URL"]);
     assert_eq!(code, Some(0), "{shown}");
     let mut talk = desk.open(&[]);
@@ -556,7 +556,7 @@ fn a_secret_of_the_environment_is_for_a_named_issuer() {
     let logout = ["servers", "sign-out", &server, "--client-id", "mine"];
     assert_eq!(run(&logout).0, Some(2));
     assert!(!shown.contains("hush") && desk.issuer.heard("/mcp").is_empty());
-    // With an issuer it goes on, to where nobody can sign in; and so it does without a client.
+    // With an issuer, the command continues, but no user can sign in; the same without a client.
     let named = [&by_hand[..], &["--client-issuer", &origin]].concat();
     for words in [&named[..], &by_hand[..4]] {
         let (code, _, shown) = run(words);
@@ -588,7 +588,7 @@ fn an_authorization_endpoint_runs_nothing() {
         ("pipe", "ORIGIN/a|touch${IFS}PWNED"),
         ("quote", "ORIGIN/a\"&&touch${IFS}PWNED"),
         ("windows", "ORIGIN/a^&calc.exe"),
-        // Nothing here that a URL must not hold.
+        // Contains a character that is not valid in a URL.
         ("bare semicolon", "ORIGIN/a;reboot"),
         ("bare substitution", "ORIGIN/$(reboot)"),
         ("bare quote", "ORIGIN/a'b"),
@@ -604,7 +604,7 @@ fn an_authorization_endpoint_runs_nothing() {
     ] {
         let scratch = format!("sign-in-attack-{name}");
         let desk = Desk::new(&scratch, Issuer::with_endpoint(endpoint));
-        // Says yes to whatever is asked; nothing should be.
+        // Answers yes to any question, but no question should be asked.
         let mut talk = desk.open(&[]);
         talk.say("yes\nyes");
         let (code, _, screen) = talk.end();

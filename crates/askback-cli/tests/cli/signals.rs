@@ -1,4 +1,4 @@
-//! Signals that end the command: no server is left behind.
+//! Signals that end the command: the server is always ended, too.
 
 use std::{
     fs::{self, File},
@@ -11,8 +11,8 @@ use rustix::process::{Pid, Signal, kill_process};
 
 use crate::{run::ASKBACK, scratch::Scratch};
 
-/// A server that ends neither with its input nor when it is told to, and has a child. Both hold the
-/// pipe `$1`, into which the server writes once it was asked something.
+/// A server that ignores the end of its input and the request to exit, and has a child process. Both hold the pipe
+/// `$1`, to which the server writes after its first request.
 const SERVER: &str = r#"
 trap '' TERM HUP INT
 exec 3>"$1"
@@ -30,7 +30,7 @@ cases:
     call: t
 "#;
 
-/// Whether a hangup ends programs that are started here. It does not if the tests run under `nohup`.
+/// Whether SIGHUP ends programs that are started here. It does not if the tests run under `nohup`.
 pub(crate) fn hangup_ends_programs() -> bool {
     let Ok(status) = fs::read_to_string("/proc/self/status") else {
         return true;
@@ -47,8 +47,8 @@ fn check(words: &[&str], signal: Signal, code: i32) {
     check_command(Command::new(ASKBACK), words, &[signal], code);
 }
 
-/// Starts the command on the server, sends the signals while it waits for an answer, and returns once
-/// the server and its child are gone.
+/// Starts the command with the server, sends the signals while the command waits for a response, and returns when the
+/// server and its child have exited.
 fn check_command(mut command: Command, words: &[&str], signals: &[Signal], code: i32) {
     let words_in_name = words
         .join("-")
@@ -112,7 +112,7 @@ fn no_server_outlives_a_signal_to_the_command() {
     });
 }
 
-/// The signal that `nohup` has ignored ends nothing; the one after it does.
+/// SIGHUP, which `nohup` ignores, ends nothing. The next signal ends the command.
 #[test]
 fn a_hangup_that_is_ignored_ends_nothing() {
     let ignoring = Command::new("sh");

@@ -1,9 +1,9 @@
-//! `askback check --quick` at a server that is slow to start.
+//! `askback check --quick` with a server that starts slowly.
 
 use crate::run::{Ran, Run};
 
-/// A server of both eras that reads nothing until it has been asked for both, as one that is still starting. It refuses the
-/// handshake of whoever asked for the newest revision before.
+/// A server of both eras that does not read until both eras have sent a request, like a server that is still starting.
+/// It rejects the handshake after a request of 2026-07-28.
 const STARTING: &str = r#"
 discovered=
 while read -r line; do

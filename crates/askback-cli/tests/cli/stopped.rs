@@ -1,4 +1,4 @@
-//! A server that goes on asking for a call that the person stopped.
+//! A server that still asks questions for a call that the user stopped.
 
 use pty_process::blocking::Command;
 
@@ -7,7 +7,8 @@ use crate::{
     scratch::Scratch,
 };
 
-/// A server of 2025-11-25 that asks twice once its call is cancelled, and says how that is answered.
+/// A server of 2025-11-25 that asks two questions after its call is cancelled. It writes to stderr when both are
+/// cancelled.
 const SERVER: &str = r#"
 say() { printf '{"jsonrpc":"2.0","id":%s}\n' "$1"; }
 ask() { say "\"$1\""',"method":"elicitation/create","params":{"message":"Undo it?","requestedSchema":{"type":"object","properties":{"sure":{"type":"boolean"}}}}'; }

@@ -1,4 +1,4 @@
-//! Ctrl-Z, in a shell that has the program go on.
+//! Ctrl-Z, in a shell that resumes the program.
 
 use crate::full::{ASKBACK, CTRL_D, ENTER, Terminal};
 
@@ -48,7 +48,7 @@ fn a_prompt_in_lines_is_written_again_after_ctrl_z() {
     let mut terminal = Terminal::run("sh", &["-c", script, ASKBACK], 80, &[]);
     terminal.until_wanted("zoo>").press("/he").until("zoo> /he");
     terminal.press(CTRL_Z).until("now stopped");
-    // The terminal has forgotten the line that was begun.
+    // The terminal has discarded the partly typed line.
     terminal.press(ENTER).until_wanted("zoo>").press("/stderr");
     terminal.press(ENTER).until_wanted("zoo>").press(CTRL_D);
     assert_eq!(terminal.end(), Some(0));

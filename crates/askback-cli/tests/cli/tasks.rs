@@ -1,4 +1,4 @@
-//! Calls of tools that are tasks, waited for and in the background.
+//! Tool calls that are tasks, in the foreground and in the background.
 
 use std::fs;
 
@@ -11,7 +11,7 @@ use crate::{
 /// A server whose calls become tasks.
 const GROUND: &str = include_str!("tasks.sh");
 
-/// A server whose one tool has to be called as a task: it asks, and then says what it was answered.
+/// A server whose tool must be called as a task. It asks a question, and returns the answer.
 const WORKING: &str = r#"
 say() { printf '%s\n' "$1"; }
 task() { say '{"jsonrpc":"2.0","id":'$id',"result":{'"$1"'"taskId":"t1","status":"'$2'","createdAt":"","lastUpdatedAt":"","ttl":null,"pollInterval":1}'"$3"'}'; }
@@ -68,12 +68,12 @@ cases:
 
 const REVISIONS: [&str; 2] = ["2025-11-25", "2026-07-28"];
 
-/// The tasks that the server was told to cancel, a line each.
+/// The tasks that the server was asked to cancel, one per line.
 fn cancelled(scratch: &Scratch) -> String {
     fs::read_to_string(scratch.path("cancelled")).unwrap_or_default()
 }
 
-/// A conversation of these lines with the server, in this revision.
+/// Runs a conversation with these lines, in this revision.
 fn lines(name: &str, revision: &str, lines: &str) -> Ran {
     let run = Run::new(&format!("tasks-{name}-{revision}"), &["open", "--plain"]);
     let run = run.and(&["--name", "ground", "--protocol", revision]);
@@ -92,7 +92,7 @@ fn a_task_goes_on_by_itself_asks_and_is_fetched_later() {
         );
         let ran = ran.expect(0);
         let ran = ran.says("Task 1 began: | wait").says("Task 2 began: | dig");
-        // Its progress is shown while it is waited for, that of the other is not.
+        // Progress is shown for the task being waited for, but not for the other one.
         let ran = ran.says("| half way").says("for task 2, the tool | dig");
         assert!(!ran.stderr.contains("still there"), "{}", ran.stderr);
         let ran = ran.says("Task 2 is done: | dig");
@@ -146,7 +146,7 @@ fn only_what_may_be_a_task_is_begun() {
     ended.expect(2).says("task 1 has ended already");
     let empty = lines("empty", core, "/tasks\n").expect(0);
     empty.says("No task was begun: /begin TOOL begins one.");
-    // One that answers at once is done at once.
+    // A task that completes at once is shown as done at once.
     let quick = lines("quick", "2026-07-28", "/begin sum\n/tasks wait 1\n").expect(0);
     quick.says("Task 1 is done: | sum").prints("4");
 
@@ -204,7 +204,7 @@ fn a_task_asks_while_something_else_is_typed_and_a_person_who_leaves_is_told() {
             .until("metres* 7")
             .press(REVIEW)
             .until("[Enter] Send");
-        // What was typed when the question came is there again.
+        // The partly typed line is restored after the question.
         terminal
             .press(ENTER)
             .until("> /call su")

@@ -1,5 +1,4 @@
-//! Several servers that a person sees at once: one that is still being connected to, and two that ask
-//! at the same time.
+//! Several servers in one conversation: one that is still connecting, and two that ask at the same time.
 
 use std::{fs, thread, time::Instant};
 
@@ -12,13 +11,13 @@ use crate::{
     scratch::Scratch,
 };
 
-/// Waits for a word in the pipe `go`: is a server where that is `serve`, and else ends.
+/// Waits for a word in the pipe `go`: `serve` starts a server, and any other word exits.
 const SLOW: &str = r#"
 word=$(cat "$(dirname "$0")/go")
 [ "$word" = serve ] || exit 7
 "#;
 
-/// Asks for a seat once there is a word in the pipe `go`, and keeps the answer in the file `heard`.
+/// Waits for a word in the pipe `go`, asks for a seat, and writes the answer to the file `heard`.
 const ASKING: &str = r#"
 name=$(basename "$(dirname "$0")")
 cd "$(dirname "$0")"
@@ -42,7 +41,7 @@ while read -r line; do
 done
 "#;
 
-/// Puts servers of these scripts into folders of their own, and all into a file.
+/// Writes these servers into folders of their own, and lists them in a file.
 fn place(scratch: &Scratch, servers: &[(&str, &str)]) -> String {
     let mut listed = json!({});
     for (name, script) in servers {
@@ -57,12 +56,12 @@ fn place(scratch: &Scratch, servers: &[(&str, &str)]) -> String {
     scratch.file("mcp.json", &json!({"mcpServers": listed}).to_string())
 }
 
-/// Puts a word into the pipe of a server.
+/// Writes a word to the pipe of a server.
 fn go(scratch: &Scratch, server: &str, word: &str) {
     fs::write(scratch.path(&format!("{server}/go")), word).expect("it is ours");
 }
 
-/// A conversation with all servers of a file.
+/// Opens a conversation with all servers of a file.
 fn open(file: &str, is_plain: bool) -> Terminal {
     let mut words = vec![
         "open",
@@ -113,7 +112,7 @@ fn a_server_that_is_being_connected_to_holds_up_no_other() {
         terminal.press(ENTER).until("slow asks");
         answer(&mut terminal, "7C", is_plain);
         terminal.until("start 1, seat 7C");
-        // It is still the other that the person talks to.
+        // The other server is still the current one.
         terminal.until("a> ").press(CTRL_D);
         assert_eq!(terminal.exit(), Some(0), "{is_plain}");
     }
@@ -134,7 +133,7 @@ fn who_leaves_ends_a_server_that_is_being_connected_to() {
         .ok()
         .and_then(Pid::from_raw)
         .expect("it has one");
-    // The system may take a moment to forget a process that has ended.
+    // The system may need a moment to remove an exited process.
     let since = Instant::now();
     while rustix::process::test_kill_process(id).is_ok() {
         assert!(since.elapsed() < PATIENCE, "it runs on");
@@ -142,7 +141,7 @@ fn who_leaves_ends_a_server_that_is_being_connected_to() {
     }
 }
 
-/// Two servers that have asked for a seat, `a` first.
+/// A terminal with two servers that have asked for a seat, `a` first.
 fn asking(scratch: &Scratch, is_plain: bool) -> Terminal {
     let file = place(scratch, &[("a", ASKING), ("b", ASKING)]);
     let mut terminal = open(&file, is_plain);
@@ -156,7 +155,7 @@ fn asking(scratch: &Scratch, is_plain: bool) -> Terminal {
     terminal
 }
 
-/// Fills in the question in front, looks it over and sends it.
+/// Answers the current question, reviews the answer and sends it.
 fn answer(terminal: &mut Terminal, seat: &str, is_plain: bool) {
     if is_plain {
         terminal.until_asked();
@@ -172,7 +171,7 @@ fn answer(terminal: &mut Terminal, seat: &str, is_plain: bool) {
         .press(ENTER);
 }
 
-/// The seat that a server heard of.
+/// The seat that a server received.
 fn heard(scratch: &Scratch, server: &str) -> Option<String> {
     fs::read_to_string(scratch.path(&format!("{server}/heard"))).ok()
 }
@@ -183,7 +182,7 @@ fn two_servers_ask_at_once_and_each_hears_its_own_answer() {
         let scratch = Scratch::new(&format!("together-two-{is_plain}"));
         let mut terminal = asking(&scratch, is_plain);
         if !is_plain {
-            // That of the other waits.
+            // The other question waits.
             terminal.until("question 1 of 2");
             assert!(!terminal.shows("Which seat at b?"));
         }
@@ -191,7 +190,7 @@ fn two_servers_ask_at_once_and_each_hears_its_own_answer() {
         terminal.until("b asks").until("Which seat at b?");
         answer(&mut terminal, "2B", is_plain);
         terminal.until("a> ");
-        // Each has read what came before the call.
+        // Each server reads messages in order, so it has read the ones before the call.
         terminal.press("/call t").press(ENTER).until("heard 1A");
         terminal
             .until("a> ")
@@ -222,7 +221,7 @@ fn what_is_half_typed_stays_where_a_server_says_something() {
             .press("ers")
             .press(ENTER)
             .until("  slow: the server exited");
-        // It is gone where the person wants that.
+        // A partly typed line disappears only if the user clears it.
         terminal.press("/restart slow").press(ENTER);
         terminal.until("Connecting to slow.");
         if is_plain {
@@ -231,7 +230,7 @@ fn what_is_half_typed_stays_where_a_server_says_something() {
         terminal.press("/leav").until("a> /leav");
         go(&scratch, "slow", "serve");
         if is_plain {
-            // Ctrl-D runs nothing and leaves nothing of it.
+            // Ctrl-D clears the line without running it.
             terminal.until_wanted("a> /leav").press(CTRL_D).press("e");
             terminal.until("a> /leave").press(CTRL_D).press(CTRL_C);
             terminal.until_wanted("a>").press("/servers").press(ENTER);
@@ -246,7 +245,7 @@ fn what_is_half_typed_stays_where_a_server_says_something() {
 
 #[test]
 fn a_server_that_ends_takes_its_question_along_and_no_other() {
-    // What was being typed for the other is no answer to this one, and neither is the Enter behind it.
+    // Text that is typed for one question must not answer the other, and neither must the Enter after it.
     for (is_plain, typed) in [(false, ""), (true, "1A"), (true, "1A\n")] {
         let name = format!("together-ends-{is_plain}-{}", typed.len());
         let scratch = Scratch::new(&name);

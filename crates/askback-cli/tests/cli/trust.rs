@@ -1,5 +1,4 @@
-//! A file of servers that was found in a folder: nothing in it runs unless it is the user's own, and
-//! agreed to.
+//! A server file that was found in a folder: nothing in it runs unless the user owns the file and has agreed to it.
 
 use std::{
     fs,
@@ -15,13 +14,13 @@ use crate::{
     scratch::{Scratch, is_in_wrapped},
 };
 
-/// Two servers that are none; that they were started is seen.
+/// Two programs that are not servers, but record that they were started.
 const FILE: &str = r#"{"mcpServers": {
     "one": {"command": "sh", "args": ["-c", "touch \"$SEEN\""]},
     "two": {"command": "sh", "args": ["-c", "touch \"$SEEN\"", "two"]}
 }}"#;
 
-/// A folder with a file of servers, and one below it.
+/// A folder with a server file, and a folder within it.
 struct Place {
     scratch: Scratch,
 }
@@ -35,13 +34,13 @@ impl Place {
     }
 
     fn path(&self, name: &str) -> std::path::PathBuf {
-        // As the command sees it, whatever links lead to the target folder.
+        // The canonical path, as the command sees it, even if the target folder is a symbolic link.
         let root = fs::canonicalize(self.scratch.path(".")).expect("it is there");
         root.join(name)
     }
 
-    /// Runs the command below the file, with nobody at a terminal; gives the exit code, what it
-    /// says, and whether a server was started.
+    /// Runs the command in the inner folder, without a terminal. Returns the exit code, stderr, and whether a server
+    /// was started.
     fn run(&self, words: &[&str]) -> (Option<i32>, String, bool) {
         let seen = self.path("seen");
         let output = Command::new(env!("CARGO_BIN_EXE_askback"))
@@ -70,7 +69,7 @@ impl Place {
     #[track_caller]
     fn starts(&self, words: &[&str]) {
         let (exit, stderr, started) = self.run(words);
-        // It is no server.
+        // It is not a server.
         assert_eq!((exit, started), (Some(4), true), "{stderr}");
     }
 
@@ -81,7 +80,7 @@ impl Place {
     }
 }
 
-/// Writes down that the person has agreed to this server of a file, as the command does.
+/// Records that the user agreed to a server of a file, as the command does.
 pub(crate) fn agree(state: &Path, path: &Path, server: &str, text: &str) {
     let mut digest = Sha256::new();
     for part in [
@@ -128,20 +127,20 @@ fn what_was_found_is_agreed_to_once() {
     place.starts(&one);
     let state = fs::metadata(place.path("state/askback/agreed.json")).expect("it was written");
     assert_eq!(state.mode() & 0o777, 0o600);
-    // Another server was not shown, and neither was what the file says now.
+    // The user agreed neither to the other server nor to the new content of the file.
     place.refuses(&["--server", "two"], &["you have not agreed"]);
     fs::write(&file, FILE.replace("touch", "true; touch")).expect("it is ours");
     place.refuses(&one, &["you have not agreed", "true; touch"]);
     fs::write(&file, FILE).expect("it is ours");
     place.starts(&one);
-    // A file that was named was chosen.
+    // A file that the user names is trusted.
     place.starts(&["--server", "two", "--config", &shown]);
-    // An agreement that others could have written is none.
+    // An agreement that other users could have written does not count.
     set_mode(&place.path("state/askback/agreed.json"), 0o622);
     place.refuses(&one, &["agreed.json can be read by others"]);
 }
 
-/// Programs and folders that a file names are those beside it, wherever the command is run.
+/// Relative programs and folders are resolved from the folder of the file, not from the working directory.
 #[test]
 fn what_was_agreed_to_is_no_other_program_in_the_next_folder() {
     let place = Place::new("beside");
@@ -225,7 +224,7 @@ fn what_others_may_have_written_is_not_run() {
             &["--server", "one"],
             &[says, "Look at what it starts", "--config"],
         );
-        // A person who names it has looked at it.
+        // A user who names the file trusts it.
         let file = place.path("project/mcp.json").display().to_string();
         place.starts(&["--server", "one", "--config", &file]);
     }
@@ -244,7 +243,7 @@ fn what_others_may_have_written_is_not_run() {
         |place| set_mode(&place.path("."), 0o757),
         "can be changed by others (mode 757), so that",
     );
-    // A link that leads to a folder of others.
+    // A symbolic link into another user's folder.
     let behind_link = |place: &Place| {
         let (file, open) = (place.path("project/mcp.json"), place.path("open"));
         fs::create_dir(&open).expect("the folder is ours");
@@ -267,7 +266,7 @@ fn a_file_of_another_user_is_not_run() {
     if me == 0 {
         chown(&file, Some(1), None).expect("root may give it away");
     } else {
-        // A file of root is not one's own either.
+        // A file of root is not the user's own either.
         fs::remove_file(&file).expect("it is ours");
         symlink("/etc/passwd", &file).expect("the folder is ours");
     }
@@ -306,7 +305,7 @@ fn what_a_person_agreed_to_just_now_is_not_said_again() {
         if asks {
             terminal.until("yes or no").press("yes").press(ENTER);
         }
-        // It is no server.
+        // It is not a server.
         assert_eq!(terminal.ended(), Some(4));
         let rows = terminal.rows().join("\n");
         assert_eq!(rows.matches("touch").count(), 1, "{rows}");

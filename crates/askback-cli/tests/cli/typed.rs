@@ -1,4 +1,4 @@
-//! Keys that are pressed at a bad moment: Ctrl-C in a call, and an agreement before there is a question.
+//! Keys pressed at a bad moment: Ctrl-C during a call, and a yes before there is a question.
 
 use std::fs;
 
@@ -7,11 +7,11 @@ use crate::{
     scratch::Scratch,
 };
 
-/// Ctrl-U, which empties a line.
+/// Ctrl-U, which clears the line.
 const CLEAR: &str = "\x15";
 
-/// A server of 2025-11-25. Its tool `hang` says so and never answers; its tool `link` says that it waits,
-/// waits for the pipe `go`, and asks to open a link. Its tool `nag` asks so, too, and again after each answer, four times in all.
+/// A server of 2025-11-25. Its tool `hang` writes to stderr and never answers. Its tool `link` writes to stderr, waits
+/// for the pipe `go`, and asks to open a link. Its tool `nag` asks to open a link, four times in all.
 const SERVER: &str = r#"
 cd "$(dirname "$0")"
 times=1
@@ -43,7 +43,7 @@ while IFS= read -r line; do
 done
 "#;
 
-/// A conversation with that server, on a terminal.
+/// A conversation with that server in a terminal.
 struct Talk {
     is_plain: bool,
     terminal: Terminal,
@@ -51,7 +51,7 @@ struct Talk {
 }
 
 impl Talk {
-    /// In lines, or on the full screen.
+    /// Begins in line mode, or on the full screen.
     fn begin(name: &str, is_plain: bool) -> Self {
         let scratch = Scratch::new(&format!("typed-{name}-{is_plain}"));
         let server = scratch.file("server.sh", SERVER);
@@ -71,13 +71,13 @@ impl Talk {
         }
     }
 
-    /// Calls a tool, and waits until the server says this.
+    /// Calls a tool, and waits until the server sends this text.
     fn call(&mut self, tool: &str, says: &str) -> &mut Terminal {
         self.terminal.press(&format!("/call {tool}")).press(ENTER);
         self.terminal.until(says)
     }
 
-    /// Has the server ask.
+    /// Lets the server ask.
     fn ask(&mut self) -> &mut Terminal {
         fs::write(self.scratch.path("go"), "\n").expect("it is ours");
         self.terminal.until("| https://example.com/");
@@ -87,10 +87,10 @@ impl Talk {
         }
     }
 
-    /// Leaves, and returns whether a link was opened.
+    /// Exits, and returns whether a link was opened.
     fn end(mut self) -> bool {
         if !self.is_plain {
-            // What was typed while nothing was asked may be kept for the line.
+            // Text typed before the question may still be in the line.
             self.terminal.press(CLEAR);
         }
         self.terminal.press(CTRL_D);
@@ -99,7 +99,7 @@ impl Talk {
     }
 }
 
-/// A conversation with the server of this script, on the full screen.
+/// Opens a conversation with this script on the full screen.
 fn open(server: &str) -> Terminal {
     let words = [
         "open",
@@ -125,7 +125,7 @@ fn ctrl_c_cancels_a_question_and_stops_a_call_and_the_conversation_goes_on() {
             .until("zoo> ");
         talk.call("link", "| waiting");
         talk.ask().press(CTRL_C).until("| told: cancel");
-        // The server heard of the first call, too: it reads in order.
+        // The server reads in order, so it has received the first call, too.
         assert!(talk.scratch.path("cancelled").exists());
         assert!(!talk.end(), "a link was opened");
     }
@@ -142,7 +142,7 @@ fn ctrl_c_at_the_next_question_stops_the_call() {
             }
         };
         asked(talk.call("nag", "nag"), 1);
-        // Whoever answers in between does not mean the call.
+        // A confirmation typed in between is not for the call.
         talk.terminal.press(CTRL_C);
         asked(&mut talk.terminal, 2);
         match is_plain {
@@ -181,7 +181,7 @@ times=1"#;
         .press(CTRL_C)
         .until_not("> x");
     terminal.press(CTRL_C);
-    // It is said once more.
+    // The message is printed again.
     terminal
         .press("y")
         .until("> y")
@@ -216,16 +216,16 @@ fn an_enter_that_bounces_sends_no_form() {
 #[test]
 fn an_agreement_that_was_typed_before_the_question_is_none() {
     for is_plain in [true, false] {
-        // A whole line, and one that was begun.
+        // A complete line, and an incomplete one.
         for typed in ["yes\r", "y"] {
             let mut talk = Talk::begin(&format!("ahead-{}", typed.len()), is_plain);
             talk.call("link", "| waiting").press(typed);
             if is_plain {
-                // The terminal shows it as soon as it has it.
+                // The terminal echoes it when it arrives.
                 talk.terminal.until(&format!("\n{}", typed.trim_end()));
             }
             let terminal = talk.ask();
-            // One blank, though some terminals show the sign before it twice as wide.
+            // One space, though some terminals draw the character before it two columns wide.
             assert!(
                 is_plain || terminal.shows(" · call | link"),
                 "{:?}",

@@ -1,4 +1,4 @@
-//! A secret that is typed in lines: the terminal does not show it, and is as before afterwards.
+//! A secret that is typed in line mode: the terminal does not echo it, and echoes again afterwards.
 
 use std::fs;
 
@@ -11,8 +11,8 @@ use crate::{
 
 const CTRL_Z: &str = "\x1a";
 
-/// A server of 2025-11-25 whose tool `login` asks for a password and an age. Once `end` is in the pipe `go`, it ends the
-/// program that started it; with `withdraw`, it takes its question back and answers the call.
+/// A server of 2025-11-25 whose tool `login` asks for a password and an age. The word `end` in the pipe `go` makes it
+/// kill the program that started it; `withdraw` makes it withdraw its question and answer the call.
 const SERVER: &str = r#"
 cd "$(dirname "$0")"
 (
@@ -45,14 +45,13 @@ while IFS= read -r line; do
 done
 "#;
 
-/// The command in the script of a shell.
+/// The command in a shell script.
 const RUN: &str = "\"$PROGRAM\" open --plain --protocol 2025-11-25 --name zoo -- sh \"$SERVER\"";
 
-/// The end of the shell's script: it says whether the terminal shows what is typed.
+/// The end of the script, which prints whether the terminal echoes.
 const ECHO: &str = "stty -a | grep -o -- '-\\?echo\\b'";
 
-/// Where the password is asked for, on a terminal of which a shell tells once the command has ended whether it shows what
-/// is typed.
+/// A terminal that shows the password question. After the command exits, a shell prints whether the terminal echoes.
 fn asked(scratch: &Scratch) -> Terminal {
     asked_in(
         scratch,
@@ -60,7 +59,7 @@ fn asked(scratch: &Scratch) -> Terminal {
     )
 }
 
-/// The same, where the shell runs the command so.
+/// The same, with another way to run the command.
 fn asked_in(scratch: &Scratch, script: &str) -> Terminal {
     let server = scratch.file("server.sh", SERVER);
     scratch.pipe("go");
@@ -89,7 +88,7 @@ fn a_secret_is_not_shown_as_it_is_typed_in_lines() {
     let scratch = Scratch::new("unseen");
     let mut terminal = asked(&scratch);
     terminal.press("hunter").press(ENTER);
-    // What is no secret is shown, and what the person looks over has a sign for each character.
+    // Values that are not secret are echoed. The review shows one character for each character of the secret.
     terminal
         .until("| Age")
         .until_asked()
@@ -124,11 +123,11 @@ fn the_terminal_shows_what_is_typed_again_however_it_ends() {
     terminal.until("ended with 0").until("\necho");
     assert!(!terminal.wrote("hun"));
 
-    // What was typed of the secret is nothing for the shell.
+    // A partly typed secret does not reach the shell.
     let scratch = Scratch::new("unseen-killed");
     let script = format!("{RUN}; echo ended with $?; {ECHO}; read -r rest; echo \"read: $rest.\"");
     let mut terminal = asked_in(&scratch, &script);
-    // The terminal has what follows a line when that is answered.
+    // When the program replies to the line, the terminal already has the text typed after it.
     terminal.press("h\rhun").until("needs 5 more");
     fs::write(scratch.path("go"), "end\n").expect("it is ours");
     terminal.until("ended with 143").until("\necho");
@@ -154,7 +153,7 @@ fn the_terminal_shows_what_is_typed_while_the_program_is_stopped() {
     let mut terminal = asked_in(&scratch, &script);
     terminal.press("hun").press(CTRL_Z).until("> echo");
     terminal.press("visible").until("visible").press(ENTER);
-    // It asks again, and hides what is typed.
+    // It asks again, without echo.
     terminal.until("SERVER}").until_asked();
     terminal.press("hunter2").press(ENTER);
     terminal.until("| Age");

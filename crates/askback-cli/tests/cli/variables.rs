@@ -1,10 +1,10 @@
-//! Variables of a server that are given on the command line.
+//! Variables for a server on the command line.
 
 use std::fs;
 
 use crate::run::{Ran, Run};
 
-/// A server of two tools: one says the length of a variable, and two others, and one says nothing of them.
+/// A server with two tools: one returns the length of a variable and two other variables, and one returns none of them.
 const SAYING: &str = r#"
 answer() { printf '{"jsonrpc":"2.0","id":%s,"result":%s}\n' "$id" "$1"; }
 while read -r line; do

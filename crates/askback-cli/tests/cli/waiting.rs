@@ -1,13 +1,13 @@
-//! Servers that are slow, or end: what the command says of them.
+//! Servers that are slow or exit: the messages of the command.
 
 use std::thread;
 
 use crate::run::{Ran, Run};
 
-/// Does not answer; the command gives it up after two seconds.
+/// For a server that does not answer. The timeout is two seconds.
 const SILENT: [&str; 4] = ["--protocol", "2025-11-25", "--timeout", "2"];
 
-/// What to do about a connection that was not opened.
+/// The advice for a connection that could not be opened.
 const DOCTOR: &str = "  Run askback check on it to see which step fails.\n";
 
 fn on_zoo(name: &str, words: &[&str], script: &str) -> Ran {
@@ -33,7 +33,7 @@ fn a_server_that_does_not_answer_is_named_while_it_is_waited_for() {
                 check(ran, "Waiting for zoo (sh -c 'exec sleep 60') to answer…\n");
             });
         }
-        // The words of a file are not the person's.
+        // For a server from a file, the command is not repeated.
         let listed = ["list", "--all", "--server", "zoo", "--config", "mcp.json"];
         let run = Run::new("waiting-listed", &listed).and(&SILENT);
         let servers = r#"{"mcpServers": {"zoo": {"command": "sleep", "args": ["60"]}}}"#;
@@ -53,7 +53,7 @@ fn a_server_that_answers_at_once_is_not_waited_for_aloud() {
 #[test]
 fn a_server_that_exits_is_told_with_its_code_and_its_last_lines() {
     let ran = on_zoo("exits", &["call", "x"], "echo out of luck >&2; exit 7").expect(4);
-    // It is started twice, and says the same twice.
+    // The server is started twice, and the message appears twice.
     let told = "stderr | out of luck\naskback: the server exited (code 7)\n";
     assert_eq!(ran.stderr, format!("{told}{DOCTOR}"));
     let ran = on_zoo("killed", &["call", "x"], "kill -9 $$").expect(4);

@@ -1,4 +1,4 @@
-//! The messages of a session, as a developer reads them.
+//! The messages of a session, for developers.
 
 use std::{
     fs,
@@ -31,7 +31,7 @@ fn book(name: &str, words: &[&str]) -> Run {
     Run::new(name, &call).and(words).answers(ANSWERS)
 }
 
-/// Whether only its owner can read and write a file, where the system knows such a thing.
+/// Whether only the owner can read and write a file. Always true on systems without file modes.
 pub(crate) fn is_private(path: &Path) -> bool {
     let metadata = fs::metadata(path).expect("it was written");
     #[cfg(unix)]
@@ -80,7 +80,7 @@ fn a_trace_is_written_over_no_other_file() {
     check("what was there before", 2);
     check(r#"{"number":1,"name":"Ada"}"#, 2);
     check(r#"[{"trace":true,"number":1}]"#, 2);
-    // So begin a recording, and what `/wire save` wrote.
+    // The first line of a recording, or of the output of `/wire save`. Neither is a trace.
     check(
         r#"{"number":1,"time":"2026-06-15T08:00:00Z","direction":"sent"}"#,
         2,
@@ -114,7 +114,7 @@ fn a_trace_goes_to_a_file_that_only_its_owner_can_read() {
     assert!(calls.iter().all(|round| round["direction"] == "sent"));
     let numbers: Vec<_> = lines.iter().map(|line| line["number"].as_u64()).collect();
     assert_eq!(numbers, (1..=10).map(Some).collect::<Vec<_>>());
-    // What a trace begins with is known as one.
+    // A trace is recognized by its first line, and can be overwritten.
     let run = book("trace-again", &["--trace=wire.jsonl"]);
     run.scratch.file("wire.jsonl", &text);
     run.on_travel().expect(0);
@@ -145,7 +145,7 @@ fn a_conversation_keeps_its_messages_and_saves_them() {
     let lines = saved.lines().count();
     assert!(ran.stdout.contains(&format!("  {lines} messages are in")));
     drop(ran);
-    // What is there already is somebody's.
+    // An existing file is never overwritten.
     let run = talk("/wire save kept\n");
     run.scratch.file("kept", "mine");
     let ran = run
@@ -170,7 +170,7 @@ fn the_messages_are_shown_at_a_question_which_is_asked_again() {
 
 #[test]
 fn a_request_is_edited_and_sent_again_and_what_was_written_is_not_lost() {
-    // As it was; then with a text that is no JSON, which is there again.
+    // First without changes, then as invalid JSON, which the editor shows again.
     let lines = "/wire edit 1\n\n\n/wire edit 1\n{\"jsonrpc\":\"2.0\",\n\n\
         {\"jsonrpc\":\"2.0\",\"method\":\"askback/none\"}\n\n/wire edit 2\n";
     for revision in ["2025-11-25", "2026-07-28"] {
@@ -193,7 +193,7 @@ fn an_edited_request_that_was_not_answered_is_there_again() {
     let written = r#"{"jsonrpc":"2.0","method":"askback/none"}"#;
     let lines = format!("/wire edit 1\n{written}\n\n/wire edit 1\n\n\n/wire edit 1\n/cancel\n");
     let run = Run::new("wire-edit-unsent", &["open", "--protocol", "2025-11-25"]).input(&lines);
-    // Of the first three times, it starts at the first and the last.
+    // Of the first three starts, the first and the third succeed.
     let script = r#"if [ -e down ]; then rm down; exit 3; fi; touch down; exec "$0" serve travel"#;
     let run = run.and(&["--", "sh", "-c", script, ASKBACK]);
     let ran = run.run().expect(0);
@@ -267,7 +267,7 @@ fn a_question_on_the_way_to_the_answer_is_answered_at_once_over_http() {
         let run = run.and(&["--url", &agency.url]).input(&lines);
         let ran = run.run().expect(0);
         let ran = match revision {
-            // Nobody can be asked in it.
+            // In this revision a server cannot ask questions.
             "2025-03-26" => ran,
             _ => ran.prints("\"method\": \"elicitation/create\""),
         };
@@ -313,7 +313,7 @@ fn any_request_is_sent_as_it_is_written() {
     }
 }
 
-/// A server with numbers that no type holds, and members in an order of its own.
+/// A server whose numbers fit no type, and whose members have an unusual order.
 #[cfg(unix)]
 const WRITES: &str = r#"
 while read -r line; do
@@ -369,7 +369,7 @@ fn two_messages_are_compared() {
         "/packing_list Rome may\n/packing_list Rome june\n/diff 6 10\n/diff 6 6\n/diff 6 99\n";
     let run = Run::new("wire-diff", &["open", "--protocol", "2025-11-25"]);
     let ran = run.input(lines).on_travel().expect(2);
-    // Their ids differ, too, as those of any two.
+    // Their ids differ, as in any two requests.
     let first = "    | /params/_meta/progressToken\n";
     ran.prints(&format!(
         "  What differs in message 10 from message 6:\n{first}"
@@ -379,7 +379,7 @@ fn two_messages_are_compared() {
     .says("there is no message 99\n  /wire lists those that are kept.");
 }
 
-/// A process of the agency that is reached over HTTP, which does not outlive its value.
+/// A process of the agency over HTTP, killed on drop.
 struct Agency(Child);
 
 impl Drop for Agency {

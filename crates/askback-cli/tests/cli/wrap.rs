@@ -1,4 +1,4 @@
-//! `askback wrap`, as a client that cannot ask a person starts it.
+//! `askback wrap`, as started by a client that cannot ask questions.
 
 use std::{
     fs,
@@ -32,19 +32,19 @@ answers:
     accept: {name: Ada Lovelace, email: ada@example.com}
 ";
 
-/// A client without questions, which writes each message itself, and the command that it started.
+/// A client without support for questions. It writes each message itself, to the command that it started.
 struct Client {
     child: Child,
     input: ChildStdin,
     output: BufReader<ChildStdout>,
     revision: &'static str,
     last: u64,
-    /// Whether it declines what it is asked.
+    /// Whether it declines all questions.
     declines: bool,
 }
 
 impl Client {
-    /// Starts the command with the environment that some clients give: nothing but a path.
+    /// Starts the command with the environment that some clients use: only PATH.
     fn start(scratch: &Scratch, revision: &'static str, words: &[&str], keys: &[&str]) -> Self {
         let mut child = Command::new(ASKBACK)
             .arg("wrap")
@@ -74,7 +74,7 @@ impl Client {
         writeln!(self.input, "{message}").expect("the command reads its input");
     }
 
-    /// The response to the last request; notes before it are skipped.
+    /// The response to the last request. Skips notifications.
     fn hear(&mut self) -> Value {
         loop {
             let mut line = String::new();
@@ -96,7 +96,7 @@ impl Client {
         self.hear()
     }
 
-    /// Opens a session, if the revision has sessions.
+    /// Sends the handshake, if the revision has sessions.
     fn greet(&mut self, capabilities: &Value) {
         if self.revision == "2026-07-28" {
             return;
@@ -130,7 +130,7 @@ impl Client {
             .to_owned()
     }
 
-    /// Ends the input, and returns what was written to the standard error once the command has ended well.
+    /// Closes the input, checks the exit code, and returns stderr.
     fn end(mut self) -> String {
         drop(self.input);
         let mut said = String::new();
@@ -173,7 +173,7 @@ fn an_answer_that_no_person_gave_says_so() {
         let words = [
             "--answers",
             "answers.yaml",
-            // No front end can be asked.
+            // No front end is available.
             "--asks",
             "missing",
             "--",
@@ -246,7 +246,7 @@ fn a_policy_has_the_options_of_a_server() {
     ]
     .concat();
     let mut client = Client::start(&scratch, "2025-11-25", &words, &[]);
-    // It takes forms, and is not asked.
+    // The client supports forms, but is not asked.
     client.greet(&json!({"elicitation": {}}));
     let said = client.book();
     assert!(said.starts_with("Booked: Barcelona"), "{said}");
@@ -318,7 +318,7 @@ fn a_signal_ends_the_command_and_its_server() {
     }
 }
 
-/// A folder for questions that belongs to this user alone.
+/// A folder for questions that only this user can access.
 fn asks(scratch: &Scratch) -> String {
     let folder = scratch.path("asks");
     fs::create_dir(&folder).expect("there is room");
@@ -336,7 +336,7 @@ fn answering(scratch: &Scratch, folder: &str) -> Terminal {
     terminal
 }
 
-/// Fills in both forms of a booking.
+/// Answers both forms of a booking.
 fn book_at(terminal: &mut Terminal) {
     terminal.until("for 3000 USD.").press("y").press(REVIEW);
     terminal.until("[Enter] Send").press(ENTER);

@@ -1,4 +1,4 @@
-//! `askback wrap --in CLIENT NAME`, in files of each client, and `askback wrap --doctor`.
+//! `askback wrap --in CLIENT NAME` with files of each client, and `askback wrap --doctor`.
 
 use std::{
     fs,
@@ -9,11 +9,11 @@ use std::{
 
 use crate::{run::ASKBACK, scratch::Scratch};
 
-/// A file of a client before and after a server in it is wrapped.
+/// A client's file before and after a server in it is wrapped.
 struct Row {
     client: &'static str,
     server: &'static str,
-    /// The path below the folder of the test. `PROJECT` in a text is the folder of the project, `ASKBACK` the command.
+    /// The path below the test folder. In texts, `PROJECT` is the project folder and `ASKBACK` the command.
     path: &'static str,
     before: &'static str,
     after: &'static str,
@@ -365,14 +365,14 @@ impl Machine {
         fs::read_to_string(self.path(path)).expect("it is there")
     }
 
-    /// A text of a row in this folder.
+    /// A text of a row, with the paths of this test.
     fn text(&self, text: &str) -> String {
         let project = self.path("project").display().to_string();
         text.replace("PROJECT", &project)
             .replace("ASKBACK\"", &format!("{ASKBACK}\""))
     }
 
-    /// Runs the command, and returns what it prints and says, without the folder of the test.
+    /// Runs the command. Returns its output without the path of the test folder.
     #[track_caller]
     fn run(&self, words: &[&str], exit: i32) -> String {
         let output = Command::new(ASKBACK)
@@ -439,7 +439,7 @@ fn an_entry_of_each_client_is_wrapped_once_and_put_back() {
     }
 }
 
-/// A later change of the user stays. A link to a file stays one.
+/// Later changes of the user are kept. A symbolic link stays a link.
 #[test]
 fn only_the_entry_is_put_back() {
     let machine = Machine::new("only");
@@ -472,7 +472,7 @@ fn only_the_entry_is_put_back() {
     }
     assert_eq!(machine.read("dotfiles/mcp.json"), text(entry, "light"));
     assert!(link.is_symlink());
-    // Without a backup, it is not known what was there.
+    // Without a backup, the original entry is unknown.
     machine.write("dotfiles/mcp.json", &wrapped);
     let words = ["--in", "cursor", "--undo", "travel"];
     machine.says(&words, 2, &["mcp.json.before-wrap.travel cannot be read"]);

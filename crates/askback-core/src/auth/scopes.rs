@@ -34,9 +34,9 @@ pub enum BadScopes {
 const OFFLINE_ACCESS: &str = "offline_access";
 
 impl Scopes {
-    /// The most scopes in one set.
+    /// The maximum number of scopes in one set.
     pub const MOST: usize = 128;
-    /// The most bytes of one set in its written form.
+    /// The maximum length of a set in its text form, in bytes.
     pub const BYTES: usize = 4 << 10;
 
     /// Makes an empty set.

@@ -9,7 +9,7 @@ use super::draft::Keywords;
 /// The maximum depth of references.
 const DEPTH: usize = 8;
 
-/// The most values that replace references in one schema.
+/// The maximum number of values that replace references in one schema.
 const VALUES: usize = 1024;
 
 /// The definitions of a schema, and the bounds for using them.

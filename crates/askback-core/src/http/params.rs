@@ -37,7 +37,7 @@ pub enum BadReason {
     /// Another property has the same name, ignoring case.
     #[error("has the name of another one")]
     Repeated,
-    /// The type of the property is not integer, string or boolean, or one of these with null.
+    /// The property's type is not integer, string or boolean. `null` may be added to these.
     #[error("is on a property that is not an integer, a string or a boolean")]
     Type,
     /// The property is not reached through `properties` alone.

@@ -5,7 +5,7 @@ use serde::Deserialize;
 
 use super::RequestId;
 
-/// The most digits of a number that is read here; no such number overflows.
+/// The maximum number of digits that are parsed here. Such a number cannot overflow.
 const DIGITS: usize = 18;
 
 /// A position in JSON text.

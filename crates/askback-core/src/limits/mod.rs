@@ -112,10 +112,10 @@ limits! {
     WireLimits {
         /// The longest message read from a peer, in bytes.
         message_bytes: usize = 4 << 20;
-        /// The most JSON values in one message: arrays, objects and their contents. In memory, each
-        /// takes up to a hundred bytes, however short it is.
+        /// The maximum number of JSON values in one message: arrays, objects and their contents. In memory, each takes
+        /// up to a hundred bytes, however short it is.
         message_values: usize = 512 << 10;
-        /// The most messages in one batch (2025-03-26 only).
+        /// The maximum number of messages in one batch (2025-03-26 only).
         batch_messages: usize = 64;
         /// The longest id from a server that a client stores, in bytes: the id of a stream event,
         /// task, question or link. The client sends most of them back, some in a header.
@@ -123,7 +123,7 @@ limits! {
         /// The longest request id, progress token or task id of a subscription that is accepted
         /// from a peer, in bytes.
         request_id_bytes: usize = 1 << 10;
-        /// The most requests of one peer in progress at the same time.
+        /// The maximum number of requests of one peer in progress at the same time.
         requests_in_flight: usize = 256;
         /// The timeout of a request, without the time for asking the user. In a client, each sign
         /// of progress restarts it.
@@ -134,15 +134,15 @@ limits! {
 limits! {
     /// The limits on forms, on the schemas of tools, and on values checked with them.
     FormLimits {
-        /// The most fields in a form.
+        /// The maximum number of fields in a form.
         fields: usize = 64;
-        /// The most options of one choice in a form.
+        /// The maximum number of options of one choice in a form.
         options: usize = 1024;
         /// The longest form schema read from a peer, in bytes of JSON.
         bytes: usize = 32 << 10;
         /// The longest `pattern` of a text field, in bytes. A longer one is shown but not checked.
         pattern_bytes: usize = 256;
-        /// The most memory of a compiled `pattern`, in bytes. A larger one is shown but not
+        /// The maximum memory of a compiled `pattern`, in bytes. A larger one is shown but not
         /// checked.
         pattern_program_bytes: usize = 256 << 10;
         /// The longest text that a `pattern` is applied to, in bytes; a longer answer is refused.
@@ -153,7 +153,7 @@ limits! {
         schema_bytes: usize = 256 << 10;
         /// The deepest nesting of such a schema, in levels, including its references.
         schema_depth: usize = 64;
-        /// The most work for checking one value: the JSON values in the schema (references count
+        /// The maximum work for checking one value: the JSON values in the schema (references count
         /// each time) times the JSON values in the checked value. Slow checks count more: each byte
         /// of text is a step per 64 bytes of the patterns' programs, and a number with a large
         /// exponent is 2048 steps per `multipleOf`. The default is about half a second of work;
@@ -172,16 +172,16 @@ limits! {
         sampled_bytes: usize = 1 << 20;
         /// The longest list of roots that is accepted, in bytes of JSON.
         roots_bytes: usize = 64 << 10;
-        /// The most bytes stored of a user's reason to decline, and of an error in an answer.
+        /// A user's reason to decline, and an error in an answer, are cut to this number of bytes.
         reason_bytes: usize = 2 << 10;
         /// How often a question is repeated after an invalid answer before it is refused.
         attempts: u32 = 3;
-        /// The most questions in one round.
+        /// The maximum number of questions in one round.
         questions_per_round: usize = 16;
-        /// The most rounds of one flow. Common clients give up after eight to ten.
+        /// The maximum number of rounds of one flow. Common clients give up after eight to ten.
         rounds: u32 = 10;
-        /// The most additional rounds that only repeat a link that was opened, while the user is
-        /// not finished there. Each takes at least `page`.
+        /// The maximum number of additional rounds that only repeat a link that was opened, while the user is not
+        /// finished there. Each takes at least `page`.
         link_rounds: u32 = 24;
         /// A flow that reaches this round is logged as unusually long.
         rounds_warned: u32 = 6;
@@ -201,8 +201,8 @@ limits! {
         person_reaction: Duration = Duration::from_millis(300);
         /// The timeout of one `ctx.run` or `ctx.commit`.
         run: Duration = Duration::from_secs(MINUTE);
-        /// The most commits of a server in progress at the same time. Another one is refused before
-        /// its effect.
+        /// The maximum number of commits of a server in progress at the same time. Another one is refused before its
+        /// effect.
         commits: usize = 4096;
         /// How long a sealed `requestState` can be answered: the user's time for one round.
         round_ttl: Duration = Duration::from_secs(15 * MINUTE);
@@ -216,11 +216,11 @@ limits! {
         spilled_bytes: usize = 1 << 20;
         /// The longest value of a `ctx.commit` that a store accepts, in bytes of JSON.
         commit_bytes: usize = 64 << 10;
-        /// The most bytes of claims in a store, and the most bytes of spilled states, unless the
-        /// store was made with another limit. A known principal may use a 32nd of the space that
-        /// claims leave free, and an eighth of the space for states.
+        /// The maximum size of all claims in a store, and of all spilled states, in bytes, unless the store was created
+        /// with another limit. A known principal may use a 32nd of the space that claims leave free, and an eighth of
+        /// the space for states.
         store_bytes: usize = 64 << 20;
-        /// The most rounds in which a sampled model may call tools before the loop ends.
+        /// The maximum number of rounds in which a sampled model may call tools before the loop ends.
         tool_rounds: u32 = 10;
     }
 }
@@ -228,7 +228,7 @@ limits! {
 limits! {
     /// The limits on tasks, for the server that runs them and the client that follows them.
     TaskLimits {
-        /// The most tasks of a server, running and ended. A known principal has a share of them
+        /// The maximum number of tasks of a server, running and ended. A known principal has a share of them
         /// ([`limits.server.owner_share`](ServerLimits::owner_share)).
         kept: usize = 16 << 10;
         /// How long a task may run, and how long its result is stored. Both count from its start.
@@ -249,8 +249,8 @@ limits! {
 limits! {
     /// The limits on what a server stores and does for its clients, on every transport.
     ServerLimits {
-        /// The most bytes that a server stores for all its clients: sessions, stream buffers,
-        /// tasks, calls that wait for a user, request and response bodies, and open subscriptions.
+        /// The maximum number of bytes that a server stores for all its clients: sessions, stream buffers, tasks, calls
+        /// that wait for a user, request and response bodies, and open subscriptions.
         kept_bytes: usize = 256 << 20;
         /// A known principal may use one part in this many of [`kept_bytes`](Self::kept_bytes),
         /// [`limits.http.sessions`](HttpLimits::sessions) and
@@ -258,14 +258,12 @@ limits! {
         /// a thousandth: a quarter of each is reserved for that. Unknown callers share all but one
         /// such part. 1 reserves nothing.
         owner_share: usize = 8;
-        /// The most bytes stored of each of a client's name, title and version; longer ones are
-        /// cut.
+        /// A client's name, title and version are each cut to this number of bytes.
         client_info_bytes: usize = 256;
-        /// The most memory for a client's extensions, and for its experimental capabilities, in
+        /// The maximum memory for a client's extensions, and for its experimental capabilities, in
         /// bytes. Larger ones are dropped, except for the fact that the client supports tasks.
         client_extension_bytes: usize = 8 << 10;
-        /// The most subscriptions (`subscriptions/listen` or `resources/subscribe`) on one
-        /// connection.
+        /// The maximum number of subscriptions (`subscriptions/listen` or `resources/subscribe`) on one connection.
         subscriptions: usize = 64;
         /// The longest URI of a watched resource, in bytes.
         watched_uri_bytes: usize = 4 << 10;
@@ -280,15 +278,15 @@ limits! {
         /// The number of pairs of a caller and a target with their own rate. Further pairs share
         /// one rate.
         call_rates: usize = 64 << 10;
-        /// The most bytes of serialized lists that a server caches until its offers change. Only
-        /// lists that are the same for every caller are cached; others, or those beyond the limit,
-        /// are serialized for each request.
+        /// The maximum number of bytes of serialized lists that a server caches until its offers change. Only lists
+        /// that are the same for every caller are cached; others, or those beyond the limit, are serialized for each
+        /// request.
         list_bytes: usize = 4 << 20;
         /// How long changes are collected if more than 64 clients watch over HTTP. Each client is
         /// then notified once per change. Many clients are notified in batches, and after each
         /// batch calls are served for 15 times as long.
         change_delay: Duration = Duration::from_millis(50);
-        /// The most values in one completion (the limit of the specification).
+        /// The maximum number of values in one completion (the limit of the specification).
         completion_values: usize = 100;
         /// How long calls and their questions may go on when the server stops.
         shutdown: Duration = Duration::from_secs(30);
@@ -310,17 +308,17 @@ limits! {
         asks: u32 = 60;
         /// The window of [`asks`](Self::asks).
         asks_window: Duration = Duration::from_secs(MINUTE);
-        /// The most bytes of one server's open questions, asked and waiting.
+        /// The maximum size of one server's open questions, asked and waiting, in bytes.
         question_bytes: usize = 16 << 20;
-        /// The most entries in a client's cache of lists and reads.
+        /// The maximum number of entries in a client's cache of lists and reads.
         cache_entries: usize = 256;
-        /// The most bytes in that cache.
+        /// The maximum size of that cache, in bytes.
         cache_bytes: usize = 16 << 20;
-        /// The most pages of one list. A longer list is considered endless.
+        /// The maximum number of pages of one list. A longer list is considered endless.
         pages: usize = 256;
-        /// The most bytes of one list, in all its pages.
+        /// The maximum size of one list with all its pages, in bytes.
         list_bytes: usize = 16 << 20;
-        /// The most items of one list, in all its pages.
+        /// The maximum number of items of one list, on all its pages.
         list_items: usize = 64 << 10;
         /// How long a client waits before it repeats a request whose result asked nothing. The
         /// pause doubles with each round.
@@ -332,10 +330,10 @@ limits! {
         restarts: u32 = 5;
         /// The window of [`restarts`](Self::restarts).
         restarts_window: Duration = Duration::from_secs(MINUTE);
-        /// The most unreadable messages, errors without an id and refused questions of one server
-        /// that a client reports.
+        /// The maximum number of unreadable messages, errors without an id and refused questions of one server that a
+        /// client reports.
         malformed_reports: u32 = 16;
-        /// The most links of one session whose completion a client waits for.
+        /// The maximum number of links of one session whose completion a client waits for.
         links: usize = 64;
         /// How long a server's process may take to exit after its input was closed, and again after
         /// it was asked to terminate. Then it is killed.
@@ -348,14 +346,14 @@ limits! {
 limits! {
     /// The limits on what a host shows from a server.
     HostLimits {
-        /// The most questions that wait behind the current one. The host cancels any further ones.
+        /// The maximum number of questions that wait behind the current one. The host cancels any further ones.
         questions_waiting: usize = 16;
-        /// The most characters that a host shows at once of a server's text in one question,
-        /// counting all messages of a sampling request. The rest is shown on demand. If there is no
-        /// user, fields and links count too, and the rest is left out.
+        /// The maximum number of characters that a host shows at once of a server's text in one question, counting all
+        /// messages of a sampling request. The rest is shown on demand. If there is no user, fields and links count
+        /// too, and the rest is left out.
         message_shown: usize = 4 << 10;
-        /// The most refused questions that a host shows: forms that cannot be drawn, and questions
-        /// that the client did not declare.
+        /// The maximum number of refused questions that a host shows: forms that cannot be drawn, and questions that
+        /// the client did not declare.
         refusals: usize = 16;
         /// How long a link from an error (2025-11-25) waits for the server to report its completion
         /// if there is no user. Then the call is sent again anyway.
@@ -364,17 +362,15 @@ limits! {
         model: Duration = Duration::from_secs(10 * MINUTE);
         /// The longest reply of a model that is accepted, in bytes of JSON.
         model_bytes: usize = 4 << 20;
-        /// The most unsolicited lines of a server (log lines, standard error, changes, notes) that
-        /// a host shows within [`remarks_window`](Self::remarks_window). One line reports how many
-        /// more there were.
+        /// The maximum number of unsolicited lines of a server (log lines, standard error, changes, notes) that a host
+        /// shows within [`remarks_window`](Self::remarks_window). One line reports how many more there were.
         remarks: u32 = 64;
         /// The window of [`remarks`](Self::remarks).
         remarks_window: Duration = Duration::from_secs(10);
-        /// The most bytes of one session's messages that a host stores for later display. The
-        /// oldest are dropped first.
+        /// The maximum number of bytes of one session's messages that a host stores for later display. The oldest are
+        /// dropped first.
         wire_bytes: usize = 16 << 20;
-        /// The most bytes of one session's messages that a host writes to a file. Then the file
-        /// ends.
+        /// The maximum number of bytes of one session's messages that a host writes to a file. Then the file ends.
         trace_bytes: usize = 1 << 30;
     }
 }
@@ -382,13 +378,13 @@ limits! {
 limits! {
     /// The limits on HTTP connections, sessions and streams, for servers and clients.
     HttpLimits {
-        /// The most HTTP connections of a server. Beyond it, the connections that have been idle
-        /// for the longest are closed; if none is idle, the next connection waits.
+        /// The maximum number of HTTP connections of a server. Beyond it, the connections that have been idle for the
+        /// longest are closed; if none is idle, the next connection waits.
         connections: usize = 16 << 10;
-        /// The most headers of an HTTP request.
+        /// The maximum number of headers of an HTTP request.
         headers: usize = 100;
-        /// The most bytes of the headers of an HTTP request including its first line, and of the
-        /// headers of a response.
+        /// The maximum number of bytes of the headers of an HTTP request including its first line, and of the headers
+        /// of a response.
         header_bytes: usize = 64 << 10;
         /// How long the headers of an HTTP request may take to arrive, counted from the previous
         /// response. This is also how long a connection may be idle.
@@ -402,19 +398,19 @@ limits! {
         undecided: Duration = Duration::from_secs(1);
         /// How long an HTTP stream is silent before a keep-alive is sent.
         keep_alive: Duration = Duration::from_secs(15);
-        /// The most HTTP sessions of a server. A known principal has a share of them
-        /// ([`limits.server.owner_share`](ServerLimits::owner_share)). Beyond it, sessions of the
-        /// principal with the most sessions are ended: idle ones first, longest idle before others,
-        /// then sessions in use. A principal's own new session ends only its idle ones.
+        /// The maximum number of HTTP sessions of a server. A known principal has a share of them
+        /// ([`limits.server.owner_share`](ServerLimits::owner_share)). Beyond it, sessions of the principal with the
+        /// most sessions are ended: idle ones first, longest idle before others, then sessions in use. A principal's
+        /// own new session ends only its idle ones.
         sessions: usize = 32 << 10;
         /// How long an HTTP session may be idle.
         session_idle: Duration = Duration::from_secs(120 * MINUTE);
-        /// The most events of a stream that are stored for a client to resume it.
+        /// The maximum number of events of a stream that are stored for a client to resume it.
         resume_events: usize = 256;
-        /// The most bytes of stored events in a stream, and of events that wait for a slow client
-        /// before progress and log messages are dropped.
+        /// The maximum number of bytes of stored events in a stream, and of events that wait for a slow client before
+        /// progress and log messages are dropped.
         resume_bytes: usize = 256 << 10;
-        /// The most ended streams of a session that are stored.
+        /// The maximum number of ended streams of a session that are stored.
         resume_streams: usize = 16;
         /// How long an ended stream is stored for a client to return.
         resume: Duration = Duration::from_secs(2 * MINUTE);
@@ -432,7 +428,7 @@ limits! {
         /// How long a client tries to resume a broken response while nothing listens at the
         /// server's address (HTTP): enough for a server to restart.
         stream_unreachable: Duration = Duration::from_secs(5);
-        /// The most redirects of one request that a client follows (HTTP).
+        /// The maximum number of redirects of one request that a client follows (HTTP).
         redirects: u32 = 5;
         /// The timeout for opening a connection (HTTP).
         connect: Duration = Duration::from_secs(10);

@@ -6,7 +6,7 @@ use alloc::string::String;
 
 use serde::{Deserialize, Serialize};
 
-/// The most bytes of a text in a receipt. All of them are digests, keys and signatures.
+/// The maximum length of a text in a receipt, in bytes. All texts are digests, keys and signatures.
 const TEXT_MAX_BYTES: usize = 128;
 
 /// A host's statement that it showed a question to a person, and what the person did.

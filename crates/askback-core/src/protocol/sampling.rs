@@ -22,7 +22,7 @@ messages! {
     struct CreateMessageParams {
         /// The conversation so far.
         messages: Vec<SamplingMessage>;
-        /// The most tokens to generate.
+        /// The maximum number of tokens to generate.
         #[serde(deserialize_with = "lenient::integer")]
         max_tokens: u64;
         /// The system prompt.

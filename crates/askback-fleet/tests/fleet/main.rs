@@ -18,7 +18,7 @@ use askback_fleet::{PostgresSettings, PostgresStore, Secret};
 
 use crate::cluster::{ADMINISTRATOR, Cluster, PASSWORD};
 
-/// Makes an empty schema, and returns the settings with which it is reached.
+/// Creates an empty schema and returns the settings to connect to it.
 fn place(cluster: &Cluster) -> PostgresSettings {
     let (directory, schema) = (&cluster.directory, cluster.new_name());
     let mut create = Command::new(cluster.programs.join("psql"));

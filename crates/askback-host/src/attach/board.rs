@@ -103,7 +103,7 @@ const MAX_OFFERED: usize = 16;
 
 pub(super) const MAX_FRONT_ENDS: usize = 16;
 
-/// When the owner is told that no user has seen a question.
+/// The times after which the owner is told that no user has seen the oldest question.
 const UNSEEN: [Duration; 2] = [Duration::from_secs(10), Duration::from_secs(60)];
 
 /// Front ends look for new boards every second, so a front end may be running although it has not

@@ -38,7 +38,7 @@ const LOOK: Duration = Duration::from_secs(1);
 /// How long a board may take to send its first line.
 const HELLO: Duration = Duration::from_secs(10);
 
-/// How many boards may owe their first line at a time.
+/// The maximum number of connected boards that have not sent their first line yet.
 const MAX_CONNECTING: usize = 64;
 
 struct FoundBoard {
@@ -165,7 +165,7 @@ pub async fn join(
     }
 }
 
-/// Waits for this long, or for ever.
+/// Waits for a time, or forever if it is `None`.
 async fn until(idle: Option<Duration>) {
     match idle {
         Some(idle) => sleep(idle).await,

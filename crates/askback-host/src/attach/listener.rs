@@ -222,7 +222,7 @@ impl Drop for OpenBoard {
     fn drop(&mut self) {
         self.listening.abort();
         for writer in self.shared.lock().writers.values() {
-            // The closed connection says the same.
+            // If this fails, the closed connection has the same effect.
             let _ = writer.send(&BoardLine::Bye {});
         }
         self.shared.lock().writers.clear();

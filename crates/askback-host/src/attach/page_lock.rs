@@ -8,7 +8,7 @@ use std::{
 
 use super::folder;
 
-/// The right to be the page that opens by itself. It lasts as long as the process.
+/// The lock of the page that opens automatically. Held until the process exits.
 #[derive(Debug)]
 pub struct PageLock(
     #[expect(dead_code, reason = "the lock lasts as long as the file is open")] File,

@@ -1,4 +1,4 @@
-//! Calls the user's attention when they look elsewhere.
+//! Gets the user's attention when they look elsewhere.
 
 use std::time::Duration;
 

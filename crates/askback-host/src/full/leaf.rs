@@ -44,10 +44,10 @@ use crate::{
     words,
 };
 
-/// After this long without news, the user is told what the program waits for.
+/// The silence after which the screen says what the program waits for.
 const SILENT: Duration = Duration::from_secs(1);
 
-/// How many times a program of the user has the terminal, or may still have it.
+/// The number of the user's programs that have the terminal, or may still have it.
 static AWAY_TIMES: AtomicUsize = AtomicUsize::new(0);
 
 /// The row of the cursor below the scrollback, plus one, so that other code can erase the region; 0
@@ -75,7 +75,7 @@ pub struct Full {
     styled: bool,
     prompt: Option<Words>,
     settling: Settling,
-    /// When the user is told what the program waits for.
+    /// When the screen says what the program waits for.
     waited: Pin<Box<Sleep>>,
     is_waiting: bool,
     waited_for: Duration,

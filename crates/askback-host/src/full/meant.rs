@@ -24,7 +24,7 @@ pub(super) fn is_for_what_is_shown(settling: &mut Settling, desk: &Desk, key: &K
         match front.step {
             Step::Secret(_) => settling.leads_to_text(),
             Step::Filling(_) => {}
-            // A reason may follow a no.
+            // After a decline, the user may type a reason.
             ref step if matches!(letter, 'd' | 'n') && !step.is_typed() => settling.leads_to_text(),
             _ => {}
         }

@@ -115,8 +115,8 @@ impl Screen {
         self.home.has_begun()
     }
 
-    /// Takes the flag that the last key was a letter without a function. The letter may be part of
-    /// a word meant for something else.
+    /// Returns whether the last key was a letter without a function, and resets the flag. The
+    /// letter may be part of a word meant for something else.
     pub fn take_stray(&mut self) -> bool {
         std::mem::take(&mut self.is_stray)
     }

@@ -173,7 +173,7 @@ impl Host {
 
     fn remark(&mut self, server: ServerId, remark: Remark) {
         let desk = self.talk.server(server).desk();
-        // With several servers, remarks name theirs.
+        // With several servers, each remark names its server.
         let remark = match self.talk.servers().count() {
             1 => remark,
             _ => remark.named(&given(&desk.asker().name).short()),

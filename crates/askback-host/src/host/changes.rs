@@ -77,7 +77,7 @@ impl Host {
         self.change(Change::Offered(offers));
     }
 
-    /// Sets the text about the server at the prompt.
+    /// Sets the server description shown at the prompt.
     pub fn describe(&mut self, words: Words) {
         self.change(Change::Described(words));
     }

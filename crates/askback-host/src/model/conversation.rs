@@ -100,7 +100,7 @@ impl Conversation {
         }
     }
 
-    /// From now on, the user waits for questions and for no server.
+    /// From now on, the user waits for questions, not for a server.
     pub fn wait_for_questions(&mut self) {
         self.waits_for_server = false;
     }

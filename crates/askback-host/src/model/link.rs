@@ -263,7 +263,7 @@ impl Warning {
 }
 
 impl Refusal {
-    /// Returns the reason in our own words only.
+    /// Returns the reason, without text from the link.
     pub fn words(&self) -> Words {
         match self {
             Self::Malformed(_) => "it is not a valid link".into(),

@@ -125,14 +125,14 @@ impl Question {
 pub enum Ask {
     /// Fill in a form.
     Form {
-        /// Why.
+        /// The reason for asking.
         message: String,
         /// The form.
         schema: FormSchema,
     },
     /// Open a link.
     Link {
-        /// Why.
+        /// The reason for asking.
         message: String,
         /// The link, as the server wrote it.
         url: String,
@@ -427,7 +427,7 @@ pub enum Stance {
     Decline,
     /// All are cancelled.
     Cancel,
-    /// None gets an answer.
+    /// No question is answered.
     Silence,
 }
 

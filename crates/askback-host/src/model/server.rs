@@ -31,7 +31,7 @@ pub enum Presence {
     Down,
     /// Never reached so far.
     Absent,
-    /// Gone for good. It is not listed.
+    /// Removed permanently, and no longer listed.
     Removed,
 }
 

@@ -189,7 +189,7 @@ pub enum Effect {
 pub struct Suggestions {
     /// The index of the field.
     pub field: usize,
-    /// The text that they start with.
+    /// The text that all values start with.
     pub text: String,
     /// The values.
     pub values: Vec<String>,

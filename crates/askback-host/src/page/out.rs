@@ -138,12 +138,12 @@ pub fn speak_at_terminal() {
 }
 
 impl Look {
-    /// The look of stderr.
+    /// The style of stderr.
     pub fn of_stderr() -> Self {
         Self::of(&io::stderr())
     }
 
-    /// The look of stdout.
+    /// The style of stdout.
     pub fn of_stdout() -> Self {
         Self::of(&io::stdout())
     }

@@ -126,8 +126,8 @@ impl Lines {
         }
     }
 
-    /// Takes the unfinished line from the terminal before other text is printed below it. Complete
-    /// lines in it are returned first.
+    /// Saves a partly typed line before other text is printed below it. Complete lines are queued
+    /// and read first.
     pub(super) fn take_up(&mut self) {
         let reading = self.reading.try_lock();
         if !self.typed || reading.is_err() || !self.lines.is_empty() {

@@ -15,7 +15,7 @@ use crate::{
     model::{Ask, By, Question, Reply, Why, link},
 };
 
-/// A running script. It answers questions and counts how often each rule did.
+/// A running script. It answers questions and counts the answers of each rule.
 ///
 /// Rules match the name that the user gave a server. The server's own name is not used.
 #[derive(Debug, Clone, PartialEq)]

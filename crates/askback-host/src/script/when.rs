@@ -26,7 +26,7 @@ pub struct When {
     pub mode: Option<Mode>,
     /// Text or a pattern in the message.
     pub message: Option<TextMatch>,
-    /// Names of fields that the form has.
+    /// The form must have fields with these names.
     pub fields: Option<Vec<String>>,
     /// Whether the form has no other fields.
     pub only: Option<bool>,

@@ -18,7 +18,7 @@ use crate::{
 pub struct LinkView {
     /// The user's current step.
     pub step: LinkStep,
-    /// Where it goes.
+    /// The destination.
     pub destination: Destination,
     /// Says that it leads to this machine.
     pub here: Option<Words>,
@@ -50,7 +50,7 @@ pub enum LinkStep {
     Returning,
 }
 
-/// Where a link goes.
+/// The destination of a link.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Destination {
     /// The registrable domain.

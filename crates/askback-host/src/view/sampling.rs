@@ -56,7 +56,7 @@ pub struct ToolView {
     pub schema: Option<PeerText>,
 }
 
-/// A message of a request.
+/// One message of a sampling request.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MessageView {
     /// Its role: the user, the model or the tools.

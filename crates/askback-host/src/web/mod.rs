@@ -50,7 +50,7 @@ const PACE: Duration = Duration::from_millis(50);
 /// The interval between comments that keep an event stream alive.
 const BEAT: Duration = Duration::from_secs(15);
 
-/// The least time between two openings of the browser.
+/// The minimum time between two openings of the browser.
 const OPENING_PAUSE: Duration = Duration::from_secs(30);
 
 const LOG_LINES: usize = 500;

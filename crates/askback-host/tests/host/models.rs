@@ -1,4 +1,4 @@
-//! Providers of models, played by a server on this machine.
+//! Model providers, simulated by a local server.
 
 use askback::{limits::Limits, protocol::CreateMessageParams};
 use askback_host::models::{Key, Model, ModelName, Provider};

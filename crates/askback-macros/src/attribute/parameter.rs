@@ -12,7 +12,7 @@ pub(super) enum Parameter {
         ty: Type,
         message: Option<LitStr>,
     },
-    /// An argument that is a field of the arguments' form.
+    /// An argument that is a field of the form.
     Argument {
         ident: Ident,
         ty: Type,

@@ -31,7 +31,7 @@ use super::{
 };
 use crate::error::{Error, Result};
 
-/// How far a note of ours is ahead of the last one.
+/// The progress that each of our notifications adds to the last one.
 const PROGRESS_STEP: f64 = 0.001;
 
 /// A server whose calls are given back to a client that would give up.
@@ -85,7 +85,7 @@ impl LiveCalls {
         self.began.elapsed()
     }
 
-    /// A person is asked in a call, until the guard is dropped; in all calls if it is not known in which.
+    /// The user is being asked in a call until the guard is dropped; in all calls if the call is unknown.
     pub(super) fn asking(self: &Arc<Self>, call: Option<&Arc<LiveCall>>) -> AskingGuard {
         let mut state = self.lock();
         let calls: Vec<_> = match call {
@@ -153,7 +153,7 @@ impl LiveCalls {
     }
 }
 
-/// Notes when the question of a person has ended.
+/// Records the end of a question when it is dropped.
 pub(super) struct AskingGuard {
     all: Arc<LiveCalls>,
     calls: Vec<Arc<LiveCall>>,
@@ -186,7 +186,7 @@ impl LiveCall {
         state.progress
     }
 
-    /// Tells the client that a person is asked.
+    /// Tells the client that the user is being asked.
     fn tell(&self, place: &str) {
         let Some(ctx) = self.ctx() else { return };
         let Some(progress_token) = ctx.progress_token().cloned() else {

@@ -10,23 +10,23 @@ use askback_core::protocol::OtherRequest;
 
 use crate::{error::Result, server::forward::arguments_digest};
 
-/// How long after the last progress a client is told again that a person is asked.
+/// The time between two progress notifications that say that the user is being asked.
 const PROGRESS_PAUSE: Duration = Duration::from_secs(15);
 
 /// A question that is answered sooner, such as by an answers file, is not why a call takes long.
 const SHORTEST_WAIT: Duration = Duration::from_secs(1);
 
-/// The most calls of one client that are held.
+/// The maximum number of held calls of one client.
 const HELD_CALLS: usize = 256;
 
-/// How calls that wait for a person are held: see [`Bridge::hold`](super::Bridge::hold).
+/// How calls that wait for the user are held: see [`Bridge::hold`](super::Bridge::hold).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Hold {
     /// How long after it came a call is given back: less than the client waits.
     pub after: Duration,
     /// How long a call goes on that was given back, if it is not made again.
     pub keep: Duration,
-    /// A sentence that says where the person answers.
+    /// A sentence that says where the user answers.
     pub place: String,
 }
 
@@ -72,7 +72,7 @@ struct HeldCall {
     last_progress: Duration,
     /// Since when no request waits for it.
     given_back: Option<Duration>,
-    /// The questions that a person has.
+    /// The questions that the user has not answered yet.
     questions: usize,
     /// Whether a question was open for so long that the client may give up before the server is done.
     has_waited: bool,
@@ -96,7 +96,7 @@ pub(super) enum Step {
     /// Deliver the result. The call is forgotten.
     Deliver,
     GiveBack,
-    /// Tell the client that a person is asked.
+    /// Tell the client that the user is being asked.
     Progress,
     /// Wait until something happens or, if there is one, until this time.
     Wait(Option<Duration>),
@@ -139,7 +139,7 @@ impl HeldCalls {
         Arrival::First(self.last)
     }
 
-    /// A person is asked in a call.
+    /// The user is being asked in a call.
     pub(super) fn asks(&mut self, id: u64) {
         if let Some(call) = self.calls.get_mut(&id) {
             call.questions += 1;
@@ -285,7 +285,7 @@ mod tests {
             Arrival::Again(1, at(145))
         );
         assert_eq!(calls.until(1, at(900)), None);
-        // The person has answered, and the server works on.
+        // The user has answered, and the server continues.
         calls.answers(1, at(50));
         assert_eq!(calls.step(1, at(170)), Step::Wait(Some(at(195))));
         assert_eq!(calls.step(1, at(195)), Step::GiveBack);

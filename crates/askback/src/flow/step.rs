@@ -36,8 +36,8 @@ enum State<'a, T> {
 pub(crate) enum NamePolicy {
     /// An ordinal distinguishes the steps.
     Ordinal,
-    /// The second use is an error. Two branches may run in a different order in each execution until that is recorded,
-    /// which would change their ordinals, but the name of a claim in a store must be the same in all executions.
+    /// A second use of the name is an error. Concurrent branches may run in a different order in each execution, so an
+    /// ordinal could change, but a claim in a store needs the same name in all executions.
     Unique,
 }
 

@@ -6,7 +6,7 @@ use crate::error::{Error, Result};
 
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Pages {
-    /// The most items on a page, or `None` for all.
+    /// The maximum number of items on a page. `None` means no limit.
     pub(super) size: Option<usize>,
 }
 

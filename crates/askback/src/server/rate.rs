@@ -31,7 +31,7 @@ pub(super) struct RateLimit {
     unknown: u64,
     /// In milliseconds.
     window: u64,
-    /// The most buckets of one part.
+    /// The maximum number of buckets in one part.
     most: usize,
     parts: [Mutex<Buckets>; PARTS],
 }

@@ -35,7 +35,8 @@ pub struct Link {
     pub(crate) carrier: Carrier,
     /// A report on a request arrives before the end of the channel.
     pub(crate) reports: Option<mpsc::Receiver<Report>>,
-    /// The time in which the transport waits for something other than the server.
+    /// The time that the transport spends waiting for something other than the server, such as a
+    /// sign-in.
     pub(crate) pause: Pause,
     pub(crate) authorization: AuthorizationContext,
     pub(crate) tap: Tap,

@@ -102,7 +102,7 @@ impl Stage {
     }
 }
 
-/// Asks the question and sends the answer, whose response is still to come.
+/// Receives the question and sends the answer, without waiting for the response.
 async fn answer(wire: &mut Wire) -> (u64, Value) {
     wire.request("tools/call", seat_round("tool", None)).await;
     let asked = wire.hear().await.unwrap();

@@ -25,7 +25,7 @@ use crate::Result;
 
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// How often and with which pause to retry a request about a task.
+/// The number of retries of a request about a task, and the pause between them.
 const ATTEMPTS: u32 = 10;
 const PAUSE: Duration = Duration::from_millis(200);
 

@@ -1,4 +1,4 @@
-//! The agency over HTTP.
+//! The travel agency over HTTP.
 
 use std::{
     io::{BufRead, BufReader},
@@ -7,7 +7,7 @@ use std::{
 
 use crate::{run::ASKBACK, scratch::Scratch};
 
-/// A process of the agency, which does not outlive its value.
+/// A process of the agency, killed on drop.
 pub(crate) struct Agency {
     process: Child,
     pub(crate) address: String,
@@ -30,7 +30,7 @@ impl Agency {
             let rest = line.split("http://").nth(1)?.to_owned();
             rest.split('/').next().map(str::to_owned)
         });
-        // What else it says is read to the end, so that it never waits for a reader.
+        // Reads the rest of its output, so that it never blocks on a full pipe.
         std::thread::spawn(move || lines.count());
         Self {
             process,

@@ -1,4 +1,4 @@
-//! What a server asks on the way to an answer over HTTP.
+//! Questions of a server before its answer over HTTP.
 
 use std::sync::{Arc, Mutex};
 

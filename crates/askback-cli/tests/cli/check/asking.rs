@@ -1,9 +1,9 @@
-//! Questions in the middle of a call, in a session.
+//! Questions during a call, in a session.
 
 use super::{findings, kept};
 use crate::run::{Ran, Run};
 
-/// A server whose tool asks a form, whether or not the client can be asked.
+/// A server whose tool asks with a form, even if the client does not support forms.
 const ASKS: &str = r#"
 say() { printf '{"jsonrpc":"2.0",%s}\n' "$1"; }
 while read -r line; do
@@ -76,7 +76,7 @@ fn forms_and_links_of_a_session_are_looked_at() {
     let untried = report["notTried"].to_string();
     let why = "no tool that was called did this: name one with --tool";
     assert!(untried.contains(why), "{report:#}");
-    // It asks a model first, and then by what the model said.
+    // It asks a model first, and then repeats the model's reply in a form.
     let form = r#""method":"elicitation/create","params":{"message":"Sure?","requestedSchema":{"type":"object","properties":{}}}"#;
     let model = r#""method":"sampling/createMessage","params":{"messages":[],"maxTokens":1}"#;
     let answered = r#"*'"id":"q"'*"#;

@@ -1,9 +1,9 @@
-//! Faults of a process: the agency between two filters of lines.
+//! Faults of a process: the agency with a filter for its input and one for its output.
 
 use super::{TOOLS, findings, ids};
 use crate::run::{ASKBACK, Ran, Run};
 
-/// Changes what goes to the agency by the second word, and what comes from it by the third.
+/// Filters the input of the agency with the second argument, and its output with the third.
 const FILTER: &str = r#"sed -u "$1" | "$0" serve travel | sed -u "$2""#;
 
 fn check(revision: &str, to: &str, from: &str) -> Ran {
@@ -21,7 +21,7 @@ fn check(revision: &str, to: &str, from: &str) -> Ran {
         .run()
 }
 
-/// That a fault of the agency is found, and nothing else.
+/// Checks that exactly this fault of the agency is found.
 #[track_caller]
 fn finds(revision: &str, to: &str, from: &str, expected: &str) {
     let ran = check(revision, to, from);
@@ -78,7 +78,7 @@ fn faults_of_messages_are_found() {
     finds(new, "", "/askback-check:/s/-32602/-32002/", "BA-17 RE-09");
     let nobody = r#"s/^.*cancelled.*askback-nobody.*$/{"jsonrpc":"2.0","id":99,"method":"ping"}/"#;
     finds(old, nobody, "", "BA-20 CA-19");
-    // A server without `ping` is judged by the error that it answers.
+    // A server without `ping` responds with an error; the error is checked.
     let pong = r#"s/"result":{}}/"error":{"code":-32601,"message":"no"}}/"#;
     finds(old, "", pong, "PI25-01");
     let broken = r#"s/^.*cancelled","params":{}.*$/{"jsonrpc":"2.0","id":99,"method":"ping"}/"#;
@@ -128,7 +128,7 @@ fn faults_of_greetings_are_found() {
     finds(new, "", "s/subscriptions.acknowledged/a/", "SU-01 SU-02");
     let same = r#"/"id":1,/s/"protocolVersion":"2025-11-25"/"protocolVersion":"1999-01-01"/"#;
     let ran = check(old, "", same);
-    // It speaks nothing that is known.
+    // It speaks no known revision.
     ran.expect(4);
     finds(new, "", r#"s/"supported":/"known":/"#, "VE-01");
     finds(
@@ -245,7 +245,7 @@ fn faults_of_rounds_are_found() {
 
 #[test]
 fn a_server_that_goes_away_is_told_with_what_it_was_sent() {
-    // It ends at the line that is no JSON.
+    // It exits at the line that is not JSON.
     let ran = check("2025-11-25", r#"/"id": $/Q"#, "").expect(1);
     assert_eq!(findings(&ran), ids(""));
     let departures = &ran.json()["departures"];
@@ -258,7 +258,7 @@ fn a_server_that_goes_away_is_told_with_what_it_was_sent() {
     assert!(sent.starts_with(r#"{"jsonrpc": "2.0", "id": "#), "{sent}");
 }
 
-/// A server whose tools say what they should not, and whose log has a level of any name.
+/// A server whose tools return invalid content, and whose log messages have an invalid level.
 const CARELESS: &str = r#"
 say() { printf '%s\n' "$1"; }
 while read -r line; do

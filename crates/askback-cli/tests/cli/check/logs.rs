@@ -3,7 +3,7 @@
 use super::{findings, kept};
 use crate::run::{Ran, Run};
 
-/// A server of both eras whose tool writes a log message: in the newest revision if the request wants one.
+/// A server of both eras whose tool writes a log message: in 2026-07-28 only if the request asks for logs.
 const LOGS: &str = r#"
 old=
 say() { printf '{"jsonrpc":"2.0",%s}\n' "$1"; }

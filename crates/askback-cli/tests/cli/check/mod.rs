@@ -1,4 +1,4 @@
-//! `askback check`: a server that keeps the protocol has no findings, and each fault has its own.
+//! `askback check`: a conforming server has no findings, and each fault has its own finding.
 
 #[cfg(unix)]
 mod agency;
@@ -6,7 +6,7 @@ mod agency;
 mod answered;
 #[cfg(unix)]
 mod asking;
-// The filters are those of GNU.
+// The filters need GNU sed.
 #[cfg(target_os = "linux")]
 mod filtered;
 #[cfg(unix)]
@@ -31,7 +31,7 @@ pub(crate) use self::{
 };
 use crate::run::{Ran, Run};
 
-/// Tools of the agency that ask, with arguments that do.
+/// Tools of the agency that ask questions, with arguments that cause them.
 const TOOLS: [&str; 11] = [
     "--tool",
     "book_holiday",
@@ -76,7 +76,7 @@ fn the_agency_keeps_everything_over_standard_streams() {
     for id in ["BA-02", "PG-09", "MR-07", "MR-10", "LI25-16", "ST-14"] {
         assert!(kept(&report).contains(&id), "{id}: {report:#}");
     }
-    // A server without the handshake names its versions.
+    // A server without the handshake lists its versions.
     let run = Run::new(
         "check-modern",
         &["check", "--json", "--protocol", "2026-07-28"],
@@ -96,7 +96,7 @@ fn the_agency_keeps_everything_over_standard_streams() {
 
 #[test]
 fn a_tool_that_may_change_something_is_not_called_unless_it_is_named() {
-    // Nothing of the agency may be called without arguments, so that nothing asks.
+    // No tool of the agency can be called without arguments, so no question is asked.
     let run = Run::new(
         "check-unnamed",
         &["check", "--all", "--protocol", "2026-07-28"],
@@ -106,7 +106,7 @@ fn a_tool_that_may_change_something_is_not_called_unless_it_is_named() {
         .prints("0 MUST and 0 SHOULD broken");
 }
 
-/// A server of these tools that notes what it hears in the file `heard`.
+/// A server with these tools that logs received messages to the file `heard`.
 #[cfg(unix)]
 const HEARS: &str = r#"
 while read -r line; do
@@ -165,7 +165,7 @@ fn only_a_tool_that_says_that_it_changes_nothing_is_called() {
             is_call.then(|| message["params"]["name"].as_str().map(str::to_owned))?
         });
         let called: BTreeSet<String> = calls.collect();
-        // It is also asked for a tool that there is not.
+        // It is also called with the name of a tool that does not exist.
         let called = called
             .iter()
             .filter(|name| tools.contains(&format!("\"{name}\"")));
@@ -189,7 +189,7 @@ fn a_named_tool_that_there_is_not_is_an_error() {
         .says("The server lists none that can be used.");
 }
 
-/// A server that answers the handshake alone, and goes on for a while after its input has ended.
+/// A server that only answers the handshake.
 #[cfg(unix)]
 const DEAF: &str = r#"
 while read -r l; do
@@ -211,7 +211,7 @@ fn a_server_that_proved_deaf_is_tried_no_further() {
                  not tried.";
     assert_eq!(report["endedEarly"], ended, "{report:#}");
     assert_eq!(report["revisions"].as_array().map(Vec::len), Some(4));
-    // Of the others, which are older, nothing is known.
+    // Nothing is known about the older revisions.
     assert_eq!(findings(&ran), ids("BA-02 BA-06 LI25-11"));
     assert!(!ran.stderr.contains("Trying 2024-11-05"), "{}", ran.stderr);
     let run = Run::new("check-deaf-words", &["check", "--timeout", "1"]);
@@ -234,7 +234,7 @@ fn a_state_is_tried_after_its_time_and_by_another_where_that_is_said() {
         "1",
     ];
     let run = Run::new("check-bound", &words);
-    // Without a sign-in the agency cannot tell one person from another, and its states last longer.
+    // Without a sign-in the agency cannot distinguish users, and its states are valid for longer.
     let url = format!("{{\"url\":\"http://{}/mcp\"}}", agency.address);
     let dan = url.replace("/mcp", "/other");
     let servers = format!("{{\"mcpServers\":{{\"ada\":{url},\"bob\":{url},\"dan\":{dan}}}}}");
@@ -244,7 +244,7 @@ fn a_state_is_tried_after_its_time_and_by_another_where_that_is_said() {
         .and(&["--server", "ada", "--config", &file, "--other", "bob"])
         .run();
     assert_eq!(findings(&ran), ids("MR-08 MR-09"), "{}", ran.stdout);
-    // It is no MUST.
+    // It is not a MUST.
     ran.expect(0);
     let run = Run::new("check-other-server", &["check", "--server", "ada"]);
     let file = run.scratch.file("servers.json", &servers);
@@ -258,8 +258,8 @@ fn a_state_is_tried_after_its_time_and_by_another_where_that_is_said() {
         .says("--other is for a server at a URL");
 }
 
-/// A server that answers the handshake, and ends with a few words after the first other request: once its input has ended,
-/// so that nobody reads them before its output has.
+/// A server that answers the handshake, and exits with a message on stderr after the next request. It first closes its
+/// output and waits for the end of its input, so that the end of the output is read before the message.
 #[cfg(unix)]
 const DIES: &str = r#"
 while read -r line; do
@@ -293,7 +293,7 @@ fn the_last_words_of_a_server_that_goes_away_are_shown() {
     assert_eq!(lines[7], "no \u{1b}[2Jsuch method");
 }
 
-/// A server that complains when it is begun, answers one request more, and is gone at the next.
+/// A server that writes an error when it starts, answers one more request, and exits at the next.
 #[cfg(unix)]
 const DIES_LATER: &str = r#"
 asked=0

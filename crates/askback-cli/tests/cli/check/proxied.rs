@@ -1,4 +1,4 @@
-//! Faults over HTTP: the agency behind a proxy that changes what goes through it.
+//! Faults over HTTP: the agency behind a proxy that modifies messages.
 
 use std::{
     collections::BTreeSet,
@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use super::{TOOLS, agency::Agency, findings, ids};
 use crate::run::Run;
 
-/// A request on its way.
+/// A request that the proxy forwards.
 pub(crate) struct Request {
     /// The first line.
     line: String,
@@ -21,12 +21,12 @@ pub(crate) struct Request {
     body: Vec<u8>,
 }
 
-/// How a proxy is at fault.
+/// The fault of a proxy.
 #[derive(Clone, Copy)]
 pub(crate) struct Fault {
-    /// Changes a request; what was kept before is at hand.
+    /// Modifies a request. The values stored by earlier requests are available.
     pub(crate) request: fn(&mut Request, &mut Vec<Value>),
-    /// Changes the head of a response.
+    /// Modifies the head of a response.
     pub(crate) head: fn(&Request, String) -> String,
 }
 
@@ -107,13 +107,13 @@ impl Request {
     }
 }
 
-/// Opens a proxy before a server.
+/// Starts a proxy for a server.
 pub(crate) fn proxy(address: &str, fault: Fault) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").expect("there is a loopback");
     let url = format!("http://{}/mcp", listener.local_addr().expect("it is bound"));
     let (address, kept) = (address.to_owned(), Arc::<Mutex<Vec<Value>>>::default());
     thread::spawn(move || {
-        // Ends with the process of the tests.
+        // The thread ends with the test process.
         for stream in listener.incoming().flatten() {
             let (address, kept) = (address.clone(), Arc::clone(&kept));
             thread::spawn(move || pass_on(stream, &address, fault, &kept));
@@ -160,7 +160,7 @@ fn pass_on(
     Some(())
 }
 
-/// That a fault is found over HTTP, and nothing else.
+/// Checks that exactly this fault is found over HTTP.
 #[track_caller]
 fn finds(revision: &str, server: &[&str], fault: Fault, expected: &str) {
     let agency = Agency::start("check-proxied", server);
@@ -329,7 +329,7 @@ fn headers_that_are_not_looked_at_are_found() {
 
 #[test]
 fn a_state_that_is_not_looked_at_is_found() {
-    // The last state that was given is put in place of the one that was sent.
+    // Replaces the state in a request with the last state that the server sent.
     let trusting = Fault {
         request: |request, kept| {
             let mut message = request.message();

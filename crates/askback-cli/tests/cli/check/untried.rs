@@ -1,4 +1,4 @@
-//! Why a requirement is not tried.
+//! Reasons why a requirement is not checked.
 
 use serde_json::{Value, json};
 
@@ -13,7 +13,7 @@ fn check(name: &str, tools: &Value, result: &Value) -> Ran {
     run.and(&["--", "sh", "-c", &server]).run()
 }
 
-/// That this is why a requirement is not tried.
+/// Checks the reason why a requirement was not checked.
 #[track_caller]
 fn is_untried(ran: &Ran, id: &str, why: &str) {
     let report = ran.json();
@@ -47,7 +47,7 @@ fn the_reason_is_what_the_tools_lack() {
     declares["outputSchema"] = json!({"type": "object"});
     let failed = json!({"content": [], "isError": true});
     is_untried(&check("fails", &json!([declares]), &failed), "TO-32", unfit);
-    // It is no JSON Schema.
+    // This is not a JSON Schema.
     declares["outputSchema"] = json!({"type": 7});
     let result = json!({"content": [], "structuredContent": {}});
     is_untried(

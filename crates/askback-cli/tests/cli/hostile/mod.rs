@@ -1,5 +1,5 @@
-//! A hostile server in front of the real program, on a terminal of any size: no control character
-//! of the server reaches it, and no row shows the server's words without the gutter.
+//! A hostile server and the real program, on a terminal of any size: no control character of the server reaches the
+//! terminal, and every row with the server's text has the gutter.
 
 mod server;
 mod site;
@@ -27,10 +27,10 @@ use crate::{pty, scratch::Scratch};
 
 const ASKBACK: &str = env!("CARGO_BIN_EXE_askback");
 
-/// The style codes of the program, which are the only ones.
+/// The style codes of the program. It uses no others.
 const CODES: [&str; 4] = ["\x1b[0m", "\x1b[1m", "\x1b[2m", "\x1b[33m"];
 
-/// The answers of a person, to any question.
+/// The user's answers to any question.
 const ANSWERS: [&str; 12] = [
     "/more",
     "/link",
@@ -46,23 +46,23 @@ const ANSWERS: [&str; 12] = [
     "no",
 ];
 
-/// The answer that begins a text of several lines, where one is wanted.
+/// The answer that begins a text of several lines.
 const LINES: &str = "/lines";
 
-/// How long anything may take before the test gives it up.
+/// The timeout of each wait in a test.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// A person before the program on a terminal.
+/// A user with the program in a terminal.
 pub(crate) struct Seat {
     child: Child,
     pty: Pty,
     output: Receiver<Vec<u8>>,
-    /// The output since it was last looked at.
+    /// The output since the last look.
     fresh: Vec<u8>,
-    /// The row that had no end then.
+    /// The incomplete last row at that time.
     begun: Vec<u8>,
     width: u16,
-    /// The command prompt at which the person wrote, until the line is seen to be taken.
+    /// The command prompt where the user entered a line, until the program has read the line.
     at: Option<String>,
     /// All rows so far.
     pub(crate) rows: Vec<String>,
@@ -84,7 +84,7 @@ impl Seat {
         Self::run(command, width, styled)
     }
 
-    /// The same before a server that runs somewhere.
+    /// The same, with a server at any address.
     fn at(scratch: &Scratch, words: &[&str], width: u16, styled: bool) -> Self {
         let command = pty_process::blocking::Command::new(ASKBACK)
             .args(words)
@@ -93,7 +93,7 @@ impl Seat {
         Self::run(command, width, styled)
     }
 
-    /// Reads a report on a server.
+    /// Runs a command that reports on a server.
     fn report(scratch: &Scratch, words: &[&str], server: &[String], width: u16) -> Vec<String> {
         let command = pty_process::blocking::Command::new(ASKBACK)
             .args(words)
@@ -121,10 +121,10 @@ impl Seat {
         }
     }
 
-    /// Reads until the person may write, or the program has ended: the words before the sign.
+    /// Reads until the program asks for a line, or ends. Returns the text before the `>` of the prompt.
     ///
-    /// A server may speak at any time: the program then writes the command prompt once more. That is not the
-    /// next one, before which the program takes the line and goes back to the left edge.
+    /// When a server sends a message, the program prints the command prompt again. That is not the next prompt: before
+    /// the next prompt, the program reads the line and returns to the left edge.
     pub(crate) fn prompt(&mut self) -> Option<String> {
         loop {
             let shown = plain(&String::from_utf8_lossy(&self.fresh));
@@ -153,7 +153,7 @@ impl Seat {
         }
     }
 
-    /// Looks at what has been written, as the terminal shows it.
+    /// Adds the new output to the rows, as the terminal shows them.
     fn look(&mut self) {
         let mut bytes = std::mem::take(&mut self.begun);
         bytes.append(&mut self.fresh);
@@ -163,11 +163,11 @@ impl Seat {
     }
 
     pub(crate) fn write(&mut self, line: &str) {
-        // A program that has ended reads nothing.
+        // The program may have exited.
         let _ = self.pty.write_all(format!("{line}\n").as_bytes());
     }
 
-    /// The exit code of the program, which has ended.
+    /// The exit code of the program. Waits until it exits.
     pub(crate) fn exit(&mut self) -> Option<i32> {
         let status = self.child.wait().expect("it is a child of this process");
         status.code()
@@ -179,7 +179,7 @@ impl Seat {
         resized.expect("it has a size");
     }
 
-    /// The words before the sign at which the person answers, without spaces.
+    /// The text before the `>` of an answer's prompt, without spaces.
     fn hint(&self) -> String {
         let last = self.rows[self.rows.len().saturating_sub(20)..].concat();
         let last = last.replace([' ', '\u{a0}'], "");
@@ -187,10 +187,10 @@ impl Seat {
         hint.unwrap_or_default().to_owned()
     }
 
-    /// Holds a conversation of these commands, and of the same answers to whatever is asked. The
-    /// terminal changes its width to the next of `widths` before each line.
+    /// Enters these commands, and the same answers to all questions. Before each line, the terminal changes to the next
+    /// width of `widths`.
     fn talk(mut self, commands: &[String], widths: &[u16]) -> Vec<String> {
-        // Lines without an echo leave the terminal behind the prompt, as those typed ahead do.
+        // Without echo, the cursor stays after the prompt, as with lines that were typed ahead.
         let mut modes = termios::tcgetattr(&self.pty).expect("it has modes");
         modes.local_modes.remove(LocalModes::ECHO);
         termios::tcsetattr(&self.pty, OptionalActions::Now, &modes).expect("it takes modes");
@@ -211,7 +211,7 @@ impl Seat {
             let answer = ANSWERS.get(answered).copied().unwrap_or("/cancel");
             answered += 1;
             let hint = self.hint();
-            // Lines are written ahead only where each of them is taken for the same text.
+            // Lines are only sent ahead if all of them belong to the same text.
             match answer {
                 "/cancel" => self.write(answer),
                 _ if hint.ends_with("onlyadotendsit·/decline·/cancel") => {
@@ -227,14 +227,14 @@ impl Seat {
     }
 }
 
-/// Text without our style codes.
+/// Text without the program's style codes.
 fn plain(text: &str) -> String {
     CODES
         .iter()
         .fold(text.to_owned(), |text, code| text.replace(code, ""))
 }
 
-/// The rows that a terminal of this width shows of what the program wrote.
+/// The rows that a terminal of this width shows for this output.
 #[track_caller]
 fn looked(bytes: &[u8], width: u16) -> Vec<String> {
     let text = String::from_utf8(bytes.to_vec()).expect("it writes text");
@@ -253,7 +253,7 @@ fn looked(bytes: &[u8], width: u16) -> Vec<String> {
     let rows = screen.rows(0, width).map(|row| row.trim_end().to_owned());
     let rows: Vec<_> = rows.collect();
     let end = rows.iter().rposition(|row| !row.is_empty()).unwrap_or(0);
-    // A link that the person wanted to copy stands alone, up to the next empty line.
+    // A link that the user copies is printed without a gutter, up to the next empty line.
     let mut is_link = false;
     for (index, row) in rows[..=end].iter().enumerate() {
         is_link = match is_link {
@@ -270,7 +270,7 @@ fn looked(bytes: &[u8], width: u16) -> Vec<String> {
     rows[..=end].to_vec()
 }
 
-/// Whether nothing but a mark of ours stands before the gutter of a row.
+/// Whether a row has a gutter, with at most one of the program's marks before it.
 fn has_gutter(row: &str) -> bool {
     row.split_once('|').is_some_and(|(mark, rest)| {
         mark.chars()
@@ -284,7 +284,7 @@ fn has_gutter(row: &str) -> bool {
 const WIDTHS: [u16; 7] = [80, 10, 24, 200, 40, 5, 120];
 
 fn commands() -> Vec<String> {
-    // The first one shows what is said meanwhile; later, much of that is left out.
+    // The first command shows messages that arrive during it; later commands omit many of them.
     let mut commands: Vec<String> = [
         "/call v0",
         "/help",
@@ -312,19 +312,19 @@ fn commands() -> Vec<String> {
         commands.push(format!("/p{number}"));
         commands.push(format!("/p{number} x y"));
     }
-    // One question with each call.
+    // Each call asks one question.
     commands.extend((0..12).map(|_| "/call v0".to_owned()));
     commands
 }
 
-/// Whether the hostile text was there to be seen at all.
+/// Checks that hostile text was visible at all.
 #[track_caller]
 fn check_shown(rows: &[String]) {
     let shown = rows.iter().filter(|row| is_marked(row)).count();
     assert!(shown > 2, "{}", rows.join("\n"));
 }
 
-/// Lines of ours in every conversation.
+/// Lines that the program itself prints in every conversation.
 const OURS: [&str; 9] = [
     "bank",
     "Tools",
@@ -353,7 +353,7 @@ fn converse(name: &str, revision: Revision, way: Way, width: u16, widths: &[u16]
             far.is_some_and(|(far, of)| far.parse::<f64>().is_ok() && of.parse::<f64>().is_ok())
         };
         assert!(rows.iter().any(is_progress), "{}", rows.join("\n"));
-        // Our own lines stand there as ever.
+        // The program's own lines are unchanged.
         for ours in OURS {
             assert!(
                 rows.iter().any(|row| row == ours),
@@ -361,11 +361,11 @@ fn converse(name: &str, revision: Revision, way: Way, width: u16, widths: &[u16]
                 rows.join("\n")
             );
         }
-        // And no line was taken for another than it was written for.
+        // Every line was read at the prompt for which it was written.
         let mut written = commands();
         written.push("/quit".to_owned());
         written.dedup();
-        // What may be a secret is not kept: words for a prompt that is none, and those that are no command.
+        // Possible secrets are not stored: arguments of an unknown prompt, and lines that are not commands.
         written.retain(|line| !["what", "/p1 x y", "/p2 x y", "/p3 x y"].contains(&&**line));
         let typed = std::fs::read_to_string(scratch.path("state/askback/history"));
         let typed = typed.expect("the program keeps the lines");
@@ -387,7 +387,7 @@ fn no_server_speaks_outside_its_gutter_in_a_conversation() {
 fn no_server_speaks_outside_its_gutter_on_a_terminal_that_changes_its_size() {
     for revision in [Revision::V2025_11_25, Revision::V2026_07_28] {
         let name = format!("resized-{}", revision.as_str());
-        // Output that is written while the size changes is seen in the next one.
+        // Output that is written while the size changes is checked at the next size.
         converse(&name, revision, Way::InTime, 80, &WIDTHS);
     }
 }
@@ -400,7 +400,7 @@ fn no_error_speaks_outside_its_gutter_in_a_conversation() {
     }
 }
 
-/// The commands that are no conversation.
+/// Commands without a conversation.
 const SINGLE: [&[&str]; 14] = [
     &["call", "v0"],
     &["call", "v0", "--json"],
@@ -432,7 +432,7 @@ fn no_server_speaks_outside_its_gutter_in_a_single_command() {
     }
 }
 
-/// The commands that report on a server.
+/// Commands that report on a server.
 const REPORTS: [&[&str]; 4] = [
     &["doctor"],
     &["doctor", "--json"],
@@ -508,14 +508,14 @@ fn a_flood_is_cut_while_the_person_is_at_the_prompt() {
     let rows = seat.talk(&commands, &[]);
     server.end();
     let begin = |with: &str| rows.iter().filter(|row| row.starts_with(with)).count();
-    // The events shown within a window; on a slow machine there are several.
+    // The limit for one time window. A slow machine needs several windows.
     let most = FLOOD / 4;
     assert!((1..most).contains(&begin("error |")), "{}", rows.join("\n"));
     assert!(begin("bank>") < most, "{}", rows.join("\n"));
     assert!(begin("  bank said more at once than is shown; lines left out: ") > 0);
 }
 
-/// A server that withdraws its question while the person types, and asks another.
+/// A server that withdraws its question while the user types, and asks another one.
 const SWAPPING: &str = r#"
 say() { printf '%s\n' "$1"; }
 ask() {
@@ -552,7 +552,7 @@ fn what_is_typed_for_one_question_does_not_answer_the_next() {
     let words = ["call", "pay", "--protocol", "2025-06-18"];
     let mut seat = Seat::take(&scratch, &words, &server, 80, false);
     assert_eq!(seat.prompt().as_deref(), Some(""));
-    // Begun, and seen on the terminal, when the server asks something else.
+    // A partly typed line is visible when the server asks the other question.
     let _ = seat.pty.write_all(b"yes");
     while !String::from_utf8_lossy(&seat.fresh).ends_with("yes") {
         let echoed = seat.output.recv_timeout(PATIENCE);
@@ -563,7 +563,7 @@ fn what_is_typed_for_one_question_does_not_answer_the_next() {
         let asked = seat.output.recv_timeout(PATIENCE);
         seat.fresh.extend(asked.expect("the question is shown"));
     }
-    // Typed as soon as it is seen, before anybody can have read it.
+    // Typed as soon as the question is visible, before a user could read it.
     let _ = seat.pty.write_all(b"yes\n");
     assert_eq!(seat.prompt().as_deref(), Some(""), "it is asked still");
     let shown = seat.rows.join("\n");
@@ -601,7 +601,7 @@ fn no_site_speaks_outside_its_gutter() {
     );
 }
 
-/// Line ends as a terminal gets them.
+/// Line ends as a terminal receives them.
 trait ReplaceEnds {
     fn replace_ends(&self) -> Vec<u8>;
 }

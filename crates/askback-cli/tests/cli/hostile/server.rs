@@ -1,4 +1,4 @@
-//! A hostile server: it sends everything a server can, whatever it is asked.
+//! A hostile server: it sends every message that a server can send, for any request.
 
 use std::{
     collections::BTreeMap,
@@ -14,30 +14,30 @@ use serde_json::{Value, json};
 use super::strings::{Vocabulary, demanding, hostile, text, twins, with_names};
 use crate::scratch::Scratch;
 
-/// How a server is hostile.
+/// The kind of hostility.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Way {
-    /// All it sends can be read.
+    /// All its messages are valid.
     Readable,
-    /// The same, and it says nothing on its standard error, which comes at any time.
+    /// The same, but without stderr, whose timing is unpredictable.
     InTime,
-    /// It answers with errors, and what it says unasked cannot be read.
+    /// Its responses are errors, and its other messages are invalid.
     Unreadable,
-    /// After each answer it says something that nobody asked for, [`FLOOD`] times.
+    /// It sends [`FLOOD`] unsolicited messages after each response.
     Flooding,
 }
 
-/// How often a flooding server says something.
+/// The number of messages of a flooding server.
 pub(crate) const FLOOD: usize = 2000;
 
-/// A server in a thread of this process, which the command reaches as one of its own.
+/// A server in a thread of the test. The command starts it like any server.
 pub(crate) struct Server {
-    /// The command that starts it.
+    /// The command line that starts it.
     pub(crate) command: Vec<String>,
     serving: Option<JoinHandle<()>>,
 }
 
-/// Passes on what the test and the command say to each other.
+/// Connects the command with the pipes of the test.
 const RELAY: &str = "cat \"$1/stderr\" >&2 & cat \"$1/out\" & exec cat > \"$1/in\"\n";
 
 impl Server {
@@ -61,7 +61,7 @@ impl Server {
             };
             let mut serving = Serving::new(revision, way, out, stderr);
             for line in BufReader::new(input).lines().map_while(Result::ok) {
-                // The command has gone.
+                // The command has exited.
                 if serving.hear(&line).is_err() {
                     return;
                 }
@@ -73,7 +73,7 @@ impl Server {
         }
     }
 
-    /// Waits until the server has seen the end of the command.
+    /// Waits until the command has closed the connection.
     pub(crate) fn end(mut self) {
         if let Some(serving) = self.serving.take() {
             assert!(serving.join().is_ok(), "the server failed");
@@ -88,9 +88,9 @@ struct Serving<W> {
     unreadable: Vocabulary,
     out: W,
     stderr: W,
-    /// How often each method was called.
+    /// The number of calls of each method.
     calls: BTreeMap<String, usize>,
-    /// The call that waits for an answer, and how many questions were asked.
+    /// The call that waits for an answer, and the number of questions so far.
     waiting: Option<Value>,
     asked: usize,
 }
@@ -114,7 +114,7 @@ impl<W: Write> Serving<W> {
     fn hear(&mut self, line: &str) -> std::io::Result<()> {
         let message: Value = serde_json::from_str(line).expect("the client writes JSON");
         let Some(method) = message["method"].as_str() else {
-            // The answer to a question: now the call may end.
+            // The answer to a question: the call can end now.
             return match self.waiting.take() {
                 Some(call) if message["id"] == json!("Ж") => self.answer(&call),
                 waiting => {
@@ -142,7 +142,7 @@ impl<W: Write> Serving<W> {
         }
     }
 
-    /// Says all that can be said without being asked.
+    /// Sends all unsolicited messages.
     fn say_everything(&mut self, call: &Value) -> std::io::Result<()> {
         let all = match self.way {
             Way::Readable | Way::InTime => self.readable.notifications.clone(),
@@ -150,7 +150,7 @@ impl<W: Write> Serving<W> {
             Way::Unreadable => self.unreadable.notifications.clone(),
         };
         let token = &call["params"]["_meta"]["progressToken"];
-        // Progress that does not grow is not shown.
+        // Progress that does not increase is not shown.
         let mut progress = [-1e300, 1.0 / 3.0, 1e99, f64::MAX].into_iter();
         for mut message in all {
             if message["method"] == json!("notifications/progress") && !token.is_null() {
@@ -189,7 +189,7 @@ impl<W: Write> Serving<W> {
                 error["error"]["message"] = json!(text(time));
                 return self.send(&error);
             }
-            // All there are, in turn.
+            // All results, in turn.
             many => results[time % many].clone(),
         };
         let result = self.fitted(&method, result, call);
@@ -204,7 +204,7 @@ impl<W: Write> Serving<W> {
         Ok(())
     }
 
-    /// An error, or a result that cannot be read, in turn.
+    /// Sends an error or an invalid result, in turn.
     fn answer_badly(&mut self, call: &Value, method: &str, time: usize) -> std::io::Result<()> {
         let bad = self.unreadable.of(method);
         let errors = &self.readable.errors;
@@ -216,8 +216,8 @@ impl<W: Write> Serving<W> {
         self.send(&message)
     }
 
-    /// A result that lets the client go on: one that speaks the revision, with names that can be
-    /// typed, with questions where the revision asks so.
+    /// Changes a result so that the client can continue: the right revision, names that can be
+    /// typed, and questions if the revision has them in results.
     fn fitted(&self, method: &str, mut result: Value, call: &Value) -> Value {
         let capabilities = json!({
             "tools": {"listChanged": true}, "prompts": {"listChanged": true},
@@ -256,7 +256,7 @@ impl<W: Write> Serving<W> {
                         "requestState": text(0),
                     });
                 }
-                // A call that became a task is asked after for as long as the server likes.
+                // The client polls a task for as long as the server says.
                 if result["resultType"] != json!("complete") {
                     result = json!({"resultType": "complete", "content": [{"type": "text", "text": text(1)}]});
                 }
@@ -270,7 +270,7 @@ impl<W: Write> Serving<W> {
         result
     }
 
-    /// Which question a call of 2026-07-28 gets: that of its number.
+    /// The index of the question for the current call of 2026-07-28.
     fn asked_of(&self) -> usize {
         self.calls.get("tools/call").map_or(0, |calls| calls / 2)
     }

@@ -1,4 +1,4 @@
-//! A site that answers every request over HTTP in the same hostile way, sign-in and all.
+//! A site that responds to every HTTP request in the same hostile way, including sign-in.
 
 use std::{
     io::{BufRead, BufReader, Read, Write},
@@ -19,25 +19,25 @@ pub(crate) struct Response {
     documents: Documents,
 }
 
-/// The documents that lead to a sign-in.
+/// The metadata documents for a sign-in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Documents {
-    /// There are none.
+    /// They do not exist.
     Absent,
-    /// They cannot be read.
+    /// They are invalid.
     Wrong,
-    /// They lead to a registration, which is refused.
+    /// They lead to a registration that is rejected.
     Refusing,
     /// They lead to a sign-in.
     Registering,
 }
 
-/// A site, for as long as the test runs.
+/// A site that runs until the test ends.
 pub(crate) struct Site {
     pub(crate) url: String,
 }
 
-/// Hostile text that may stand in a header.
+/// Hostile text that is valid in a header.
 fn header(number: usize) -> String {
     let ascii: String = text(number)
         .chars()
@@ -46,7 +46,7 @@ fn header(number: usize) -> String {
     format!("ZQX{ascii}\u{9b}2JZQX")
 }
 
-/// Each way to fail over HTTP.
+/// Every kind of failure over HTTP.
 pub(crate) fn responses() -> Vec<Response> {
     let response = |status: &str, headers: String, body: String, documents| Response {
         status: status.to_owned(),
@@ -135,7 +135,7 @@ impl Site {
         let origin = format!("http://{}", listener.local_addr().expect("it is bound"));
         let url = format!("{origin}/mcp");
         thread::spawn(move || {
-            // Ends with the process of the tests.
+            // The thread ends with the test process.
             for (number, stream) in listener.incoming().flatten().enumerate() {
                 let _ = answer(stream, &origin, &response, number);
             }
@@ -185,7 +185,7 @@ fn answer(
     )
 }
 
-/// The document that is asked for, and what a registration comes to.
+/// Returns the requested document, or the response to a registration.
 fn document(
     request: &str,
     origin: &str,

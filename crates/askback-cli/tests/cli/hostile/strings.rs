@@ -1,5 +1,5 @@
-//! Hostile text in every string of the vocabulary: made from the messages that the wire is tested
-//! with, so that a field that is added there is covered here.
+//! Hostile text in every string of the protocol. The messages come from the wire tests, so a field
+//! that is added there is covered here, too.
 
 use std::{fs, path::Path};
 
@@ -19,20 +19,20 @@ use askback::{
 };
 use serde_json::{Map, Number, Value, json, value::RawValue};
 
-/// The messages that a server can send, in one revision.
+/// The messages that a server can send in one revision.
 #[derive(Debug, Default)]
 pub(crate) struct Vocabulary {
-    /// Results, by the method they belong to.
+    /// Results, by method.
     pub(crate) results: Vec<(String, Value)>,
-    /// Errors, notifications and requests, whole.
+    /// Complete errors, notifications and requests.
     pub(crate) errors: Vec<Value>,
     pub(crate) notifications: Vec<Value>,
     pub(crate) requests: Vec<Value>,
-    /// Questions inside of results.
+    /// Questions within results.
     pub(crate) questions: Vec<Value>,
 }
 
-/// The beginnings of hostile texts; each is made different by a number behind it.
+/// The beginnings of hostile texts. A number at the end makes each text different.
 const TEXTS: &[&str] = &[
     "Ж\x1b[2J\x1b[HЖ\x1b]52;c;WlFY\x07Ж\x1b]8;;https://zqx.example\x07ZQX\x1b]8;;\x07",
     "ZQX\r\n> ZQXyes\nSent to ZQX.\n× ZQX\r\x1b[1AЖ",
@@ -45,7 +45,7 @@ const TEXTS: &[&str] = &[
     "| ZQX | ZQX\n\n\n| ZQX\u{1b}7\u{1b}8\u{1b}cЖ \u{1b}[31;1HZQX \u{1b}P0;0|ZQX\u{1b}\\",
 ];
 
-/// The characters that only hostile texts hold.
+/// Characters that occur only in hostile texts.
 const MARKS: [&str; 8] = ["Ж", "ZQX", "zqx", "✈", "👩", "🚀", "日", "本"];
 
 const NUMBERS: [&str; 7] = [
@@ -58,18 +58,18 @@ const NUMBERS: [&str; 7] = [
     "3.3333333333333333",
 ];
 
-/// Whether a row shows anything of a hostile text.
+/// Whether a row shows a part of a hostile text.
 pub(crate) fn is_marked(row: &str) -> bool {
     MARKS.iter().any(|mark| row.contains(mark))
 }
 
-/// A hostile text, other than the one of any other number.
+/// A hostile text. Each number has a different text.
 pub(crate) fn text(number: usize) -> String {
     format!("{}Ж{number}", TEXTS[number % TEXTS.len()])
 }
 
-/// Everything a server can send in a revision, with hostile text wherever it can be read, and an
-/// extreme number wherever one can; and each message that cannot be read for its hostile text.
+/// Every message that a server can send in a revision, with hostile text in each string and an
+/// extreme value in each number. The second vocabulary has the messages that this makes invalid.
 pub(crate) fn hostile(revision: Revision) -> (Vocabulary, Vocabulary) {
     let (mut readable, mut unreadable) = (Vocabulary::default(), Vocabulary::default());
     for (index, case) in cases().into_iter().enumerate() {
@@ -104,7 +104,7 @@ pub(crate) fn hostile(revision: Revision) -> (Vocabulary, Vocabulary) {
     (readable, unreadable)
 }
 
-/// The messages that the wire is tested with.
+/// The messages of the wire tests.
 fn cases() -> Vec<Value> {
     let folder =
         Path::new(env!("CARGO_MANIFEST_DIR")).join("../askback-core/tests/core/wire/cases");
@@ -157,7 +157,7 @@ impl List<'_> {
     }
 }
 
-/// Where messages of a kind belong; nowhere those of a client.
+/// The list for a kind of message. `None` for messages of a client.
 fn list<'a>(vocabulary: &'a mut Vocabulary, kind: &str) -> Option<List<'a>> {
     Some(match kind {
         "result" => List::Named(&mut vocabulary.results),
@@ -169,7 +169,7 @@ fn list<'a>(vocabulary: &'a mut Vocabulary, kind: &str) -> Option<List<'a>> {
     })
 }
 
-/// Whether the client can read a message.
+/// Whether the client can parse a message.
 fn can_be_read(revision: Revision, kind: &str, method: &str, message: &Value) -> bool {
     let text = message.to_string();
     if kind == "input-request" {
@@ -226,14 +226,14 @@ fn is_result(revision: Revision, method: &str, raw: &RawValue) -> bool {
     }
 }
 
-/// A place in a message: the way to it, and what is put there.
+/// A place in a message: its JSON pointer, and whether a key is inserted or a value replaced.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Place {
     pointer: String,
     is_key: bool,
 }
 
-/// Every string, number and key of a message, but what makes it one.
+/// All strings, numbers and keys of a message, except those that define its type.
 fn places(message: &Value) -> Vec<Place> {
     let mut places = Vec::new();
     walk(message, String::new(), &mut places);
@@ -268,7 +268,7 @@ fn walk(value: &Value, pointer: String, places: &mut Vec<Place>) {
     }
 }
 
-/// Puts a hostile text or number into its place; as a key beside those that are there.
+/// Inserts hostile text or a number at a place. A hostile key is added to the existing ones.
 fn put(message: &mut Value, place: &Place, number: usize) {
     let at = message.pointer_mut(&place.pointer);
     match at.expect("nothing was taken away") {
@@ -284,7 +284,7 @@ fn put(message: &mut Value, place: &Place, number: usize) {
     }
 }
 
-/// A tool, prompt or resource more for each there is, with a name that can be typed.
+/// Adds a copy of each tool, prompt or resource, with a name that can be typed.
 pub(crate) fn with_names(mut result: Value, list: &str, key: &str, name: &str) -> Value {
     let items = result[list].as_array().cloned().unwrap_or_default();
     for (index, item) in items.into_iter().enumerate() {
@@ -297,7 +297,7 @@ pub(crate) fn with_names(mut result: Value, list: &str, key: &str, name: &str) -
     result
 }
 
-/// A tool whose schema is no form, and whose arguments all must be given.
+/// A tool with a schema that is not a form, in which all arguments are required.
 pub(crate) fn demanding() -> Value {
     let names: Vec<_> = (0..TEXTS.len()).map(text).collect();
     let properties: Map<_, _> = names
@@ -310,7 +310,7 @@ pub(crate) fn demanding() -> Value {
     })
 }
 
-/// A prompt with two arguments of one name.
+/// A prompt with two arguments of the same name.
 pub(crate) fn twins() -> Value {
     let argument = json!({"name": text(0), "description": text(1), "required": true});
     json!({"name": "w0", "title": text(2), "arguments": [argument, argument]})
@@ -328,7 +328,7 @@ fn every_kind_of_message_becomes_a_hostile_one() {
             );
         }
         assert!(!readable.notifications.is_empty() && !readable.errors.is_empty());
-        // A result is read in spite of odd members: none is unreadable for its texts.
+        // Invalid members of a result are ignored, so no result is unreadable because of its texts.
         assert!(!unreadable.notifications.is_empty(), "{revision}");
     }
 }

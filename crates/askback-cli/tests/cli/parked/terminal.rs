@@ -1,11 +1,11 @@
-//! A call that waits, at a terminal.
+//! A parked call in a terminal.
 
 use pty_process::blocking::Command;
 
 use super::{User, id, link};
 use crate::{full::Terminal, run::ASKBACK};
 
-/// The output of a command at a terminal, which ends with 8.
+/// The output of a command in a terminal, which exits with code 8.
 #[track_caller]
 fn waits(user: &User, words: &[&str]) -> String {
     let command = Command::new(ASKBACK)
@@ -37,7 +37,7 @@ fn a_person_reads_a_question_that_waits() {
     }
     let (_, rest) = said.split_once("\n  askback answer ").expect("it says so");
     let id = rest.split(' ').next().expect("an id");
-    // It is seen once more, and as JSON where that is wanted.
+    // It is printed again, also as JSON.
     let again = waits(&user, &["answer", id]);
     assert!(again.contains("\n  key | wishes\n"), "{again}");
     let json = waits(&user, &["answer", id, "--json"]);

@@ -1,4 +1,4 @@
-//! A server that wants a token, and the authorization server that gives it, in one.
+//! A server that requires a token, and its authorization server, in one.
 
 use std::{
     collections::BTreeMap,
@@ -12,7 +12,7 @@ use std::{
 use serde_json::{Value, json};
 use url::Url;
 
-/// The one token that is good.
+/// The only valid access token.
 pub(crate) const ACCESS: &str = "good-token";
 /// The refresh token.
 pub(crate) const REFRESH: &str = "renewing-token";
@@ -26,23 +26,23 @@ pub(crate) struct Issuer {
 type Shared = Arc<Mutex<State>>;
 
 struct State {
-    /// The last request to each path, its headers and its body, and how many there were.
+    /// For each path: the number of requests, and the last one with its headers and body.
     heard: BTreeMap<String, (usize, String)>,
-    /// The access token that is good.
+    /// The valid access token.
     access: Option<String>,
-    /// The refresh token that is good; any where none is named, and it is not replaced.
+    /// The valid refresh token. `None` accepts any token and never replaces it.
     refresh: Option<String>,
-    /// How many requests were refused.
+    /// The number of rejected requests.
     refused: usize,
-    /// How many must have been before a token is renewed.
+    /// The number of requests that must be rejected before a token is renewed.
     patience: usize,
     /// Whether clients can register themselves.
     registers: bool,
-    /// Whether no document is anywhere.
+    /// Whether all metadata documents are missing.
     is_hidden: bool,
 }
 
-/// A response as it came.
+/// A raw HTTP response.
 pub(crate) struct Response(pub(crate) String);
 
 impl Issuer {
@@ -50,7 +50,8 @@ impl Issuer {
         Self::with_endpoint("ORIGIN/authorize")
     }
 
-    /// One whose document says that people sign in there. `ORIGIN` stands for its own origin.
+    /// Starts an issuer with this authorization endpoint in its metadata. `ORIGIN` is replaced with
+    /// its own origin.
     pub(crate) fn with_endpoint(endpoint: &str) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").expect("there is a loopback");
         let at = listener.local_addr().expect("it is bound");
@@ -67,15 +68,15 @@ impl Issuer {
         thread::spawn(move || {
             for stream in listener.incoming().flatten() {
                 let (shared, endpoint) = (Arc::clone(&shared), endpoint.clone());
-                // A client that hangs up early ends its own thread.
+                // A client that disconnects only ends its own thread.
                 thread::spawn(move || serve(stream, at, &endpoint, &shared));
             }
         });
         Self { at, state }
     }
 
-    /// Takes no access token any more that it gave, and from now on each refresh token once: the
-    /// first after so many requests were refused.
+    /// Invalidates all access tokens, and accepts each refresh token only once from now on. The
+    /// first renewal waits until `patience` requests were rejected.
     pub(crate) fn rotate(&self, patience: usize) {
         let mut state = self.state.lock().expect("no thread panicked");
         state.access = None;
@@ -83,17 +84,17 @@ impl Issuer {
         state.patience = patience;
     }
 
-    /// Registers no clients any more.
+    /// Stops registering clients.
     pub(crate) fn close(&self) {
         self.state.lock().expect("no thread panicked").registers = false;
     }
 
-    /// Has no documents any more, and names none.
+    /// Removes the metadata documents and the references to them.
     pub(crate) fn hide(&self) {
         self.state.lock().expect("no thread panicked").is_hidden = true;
     }
 
-    /// How often something was sent to a path.
+    /// The number of requests to a path.
     pub(crate) fn count(&self, path: &str) -> usize {
         let state = self.state.lock().expect("no thread panicked");
         state.heard.get(path).map_or(0, |(count, _)| *count)
@@ -126,7 +127,7 @@ impl Response {
     }
 }
 
-/// Goes to an address, as a browser does.
+/// Opens a URL, like a browser.
 pub(crate) fn fetch(method: &str, url: &str) -> Response {
     let url = Url::parse(url).expect("it is a URL");
     let at = &url[url::Position::BeforeHost..url::Position::AfterPort];
@@ -244,7 +245,7 @@ fn document(path: &str, origin: &str, endpoint: &str, body: &str) -> (&'static s
     ("200 OK", String::new(), answer)
 }
 
-/// Gives tokens out.
+/// Issues tokens.
 fn token(body: &str, shared: &Shared) -> Option<(&'static str, String, Value)> {
     let given = |wanted: &str| {
         let mut pairs = url::form_urlencoded::parse(body.as_bytes());
@@ -276,7 +277,7 @@ fn token(body: &str, shared: &Shared) -> Option<(&'static str, String, Value)> {
     Some(("200 OK", String::new(), answer))
 }
 
-/// Where the browser is sent once the person has agreed, which they do at once.
+/// The redirect of the browser after the user has agreed, which happens at once.
 fn back(origin: &str, target: &str) -> Option<String> {
     let asked = Url::parse(&format!("{origin}{target}")).ok()?;
     let given = |wanted: &str| {
@@ -291,7 +292,7 @@ fn back(origin: &str, target: &str) -> Option<String> {
     Some(format!("Location: {back}\r\n"))
 }
 
-/// The answer of the server once it knows the caller.
+/// The server's response to an authorized caller.
 fn answer(body: &str) -> Value {
     let asked: Value = serde_json::from_str(body).unwrap_or_default();
     let result = match asked["method"].as_str() {

@@ -1,4 +1,4 @@
-//! A story of a window that is closed while a question stands in it.
+//! Closes the terminal window while a question is open.
 
 use std::{io::Read, process::ExitStatus, sync::mpsc, thread, time::Duration};
 
@@ -9,10 +9,11 @@ use serde_json::{Value, json};
 use super::{ASKBACK, Server, UNTOLD, asks, command, form, heard, link, request};
 use crate::scratch::Scratch;
 
-/// How long anything may take before the test gives it up.
+/// The timeout of each wait in a test.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// Closes the window of a command with these options once this is shown, at a question. Returns what the server heard.
+/// Runs a command with these options, and closes its terminal when `shown` is visible during a question. Returns what
+/// the server received.
 #[track_caller]
 fn closed(options: &[&str], question: &Value, shown: &str) -> String {
     let rounds = [asks(std::slice::from_ref(question))];
@@ -32,7 +33,7 @@ fn close(command: Command, shown: &str) -> ExitStatus {
     let id = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
     let id = id.expect("it has one");
     let (done, is_done) = mpsc::channel::<()>();
-    // The end of a program that hangs ends what waits for it.
+    // Kills a program that hangs, so that the test does not wait forever.
     let watching = thread::spawn(move || {
         if is_done.recv_timeout(PATIENCE) == Err(mpsc::RecvTimeoutError::Timeout) {
             let _ = kill_process(id, Signal::KILL);
@@ -45,7 +46,7 @@ fn close(command: Command, shown: &str) -> ExitStatus {
             .unwrap_or_else(|error| panic!("{error}: {}", String::from_utf8_lossy(&wrote)));
         wrote.extend(&bytes[..many]);
     }
-    // Nobody holds the other end of the terminal any more.
+    // The other end of the terminal is closed now.
     drop(pty);
     let ended = child.wait().expect("it ends");
     drop(done);

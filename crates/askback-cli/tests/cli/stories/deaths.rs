@@ -1,4 +1,4 @@
-//! Stories of a server that dies, in each state in which the command can be.
+//! A server that exits in each state of the command.
 
 use std::slice::from_ref;
 
@@ -13,7 +13,7 @@ use crate::{
     scratch::Scratch,
 };
 
-/// A request to a model.
+/// A sampling request.
 fn wishes() -> Value {
     let params = json!({
         "maxTokens": 100,
@@ -22,7 +22,7 @@ fn wishes() -> Value {
     request("q1", "sampling/createMessage", &params)
 }
 
-/// The events of a death, with the screen before and after it; the call is not made again.
+/// The server exits: the screen before and after that. The call is not repeated.
 const DEATH: [Do<'_>; 5] = [See, Kill, Until("[Enter] Call again"), See, Press(ESC)];
 
 fn name() -> Value {
@@ -69,7 +69,7 @@ fn a_server_dies_while_the_person_answers() {
             exit: 4,
             ..UNTOLD
         });
-        // Where lines or a file answer, it goes by itself.
+        // With lines or an answers file, the command continues automatically.
         let round = round + "gone\n";
         let story = Story {
             name,
@@ -166,7 +166,7 @@ fn a_server_dies_with_several_questions_waiting() {
         exit: 4,
         ..UNTOLD
     });
-    // Where lines or a file answer, it goes by itself.
+    // With lines or an answers file, the command continues automatically.
     let story = Story {
         name: "dies_with_a_queue",
         server: Server::Asks(&[round + "gone\n"]),
@@ -196,7 +196,7 @@ fn a_server_dies_while_a_link_is_open() {
             Until("Waiting for you"),
             See,
             Kill,
-            // Nothing is under way at the server: the person goes on at the page.
+            // No request is pending, so the user can continue on the page.
             Press(ESC),
         ],
         exit: 3,
@@ -273,7 +273,7 @@ fn a_call_whose_server_died_between_two_questions_is_made_again() {
             Until("[Enter] Call again"),
             See,
             Press(ENTER),
-            // The server may have acted on the answer, so it is not given again by itself.
+            // The server may have acted on the answer, so it is not sent again automatically.
             Until("Full name"),
             Press("Ada"),
             Press(REVIEW),
@@ -288,7 +288,8 @@ fn a_call_whose_server_died_between_two_questions_is_made_again() {
         ],
         ..UNTOLD
     });
-    // An error ends the lines of a file, and a file of answers calls nothing again: here a person types.
+    // With piped lines an error ends the conversation, and an answers file never repeats a call, so this test types in
+    // a terminal.
     let scratch = Scratch::new("story-dies-typed");
     let mut terminal = typed(&scratch, &Server::Asks(&rounds));
     terminal.until("/cancel\n> ").press("Ada\n");

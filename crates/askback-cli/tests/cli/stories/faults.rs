@@ -1,4 +1,4 @@
-//! Faults that were found once, each in a line or two of a conversation.
+//! Regression tests for faults, each in a few lines of a conversation.
 
 use serde_json::{Value, json};
 
@@ -9,7 +9,7 @@ use crate::{
     scratch::Scratch,
 };
 
-/// Has a conversation of these lines with a server, or the call that they are alone.
+/// Runs a conversation with these lines, or a single call.
 fn run(name: &str, server: &Server<'_>, lines: &str) -> Ran {
     let words = match lines {
         "" => &["call", "t"][..],
@@ -94,7 +94,7 @@ fn nothing_of_a_long_paste_is_cut_in_silence_where_lines_are_typed() {
     let rounds = [asks(&[form("q1", "Anything else?", &note, &[])])];
     let mut terminal = typed(&scratch, &Server::Asks(&rounds));
     terminal.until("/cancel\n> ");
-    // The terminal keeps 4,095 bytes of a line.
+    // A terminal stores at most 4,095 bytes of a line.
     terminal.press(&format!("{}\n", "x".repeat(6000)));
     terminal
         .until("all of it was ignored.")

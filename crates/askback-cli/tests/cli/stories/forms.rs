@@ -1,4 +1,4 @@
-//! Stories of forms.
+//! Screens of forms.
 
 use serde_json::{Value, json};
 
@@ -8,7 +8,7 @@ use super::{
 };
 use crate::full::{CTRL_C, CTRL_D, ENTER, ESC, PAGE_DOWN, REVIEW};
 
-/// The form of a booking, in which something has to be filled in.
+/// The form of a booking, with required fields.
 fn booking(id: &str) -> Value {
     form(
         id,
@@ -24,9 +24,9 @@ fn booking(id: &str) -> Value {
 
 #[test]
 fn a_form_with_an_error_in_every_field_is_corrected() {
-    // On the screen a yes or no and a choice with a default cannot be wrong: a key chooses one of the options, or
-    // nothing. In lines a word can be wrong there. The pattern of the voucher is no part of what the server asks: it
-    // looks at what is sent, and asks again.
+    // On the full screen, a boolean or a choice with a default cannot be invalid, because a key selects one of the
+    // options or does nothing. In line mode a word can be invalid. The voucher's pattern is not part of the schema: the
+    // server checks it, and asks again.
     let wrong = "\x15x\tabc\tada@\tkyoto\t2026-02-30\tsoon\t\x157\t\x1512\t\t\t\t1234\t23";
     let right = "yz\t\tb.org\t\x15https://kyoto.travel\t\x152026-06-15\t\x15\t\x15750\t\x7f\
         \t\x1b[D\t\x1b[C\t\x1b[C\t4\t23";
@@ -57,7 +57,7 @@ fn a_form_with_an_error_in_every_field_is_corrected() {
             Press(REVIEW),
             Until("[Enter] Send"),
             See,
-            // On the narrow screen the review is longer than that.
+            // On the narrow screen the review is longer than the screen.
             Press(PAGE_DOWN),
             Press(ENTER),
         ],
@@ -265,7 +265,7 @@ fn a_flood_of_questions_is_capped_and_muted() {
         exit: 6,
         ..UNTOLD
     };
-    // How much of it comes within the time of a few remarks differs; that is bounded in any case.
+    // How many questions arrive within a window varies, but there is an upper limit.
     for width in WIDTHS {
         let (screens, heard) = on_the_screen(&story, width);
         assert_eq!(screens.matches("asks too much").count(), 2, "{screens}");

@@ -1,4 +1,4 @@
-//! A story of a server whose every string is made to act, to hide or to be too wide.
+//! A server whose strings contain control characters, invisible characters and wide characters.
 
 use serde_json::{Value, json};
 
@@ -8,7 +8,8 @@ use super::{
 };
 use crate::full::{CTRL_D, ENTER, REVIEW};
 
-/// A text that moves the cursor, sets the title, links, turns the direction, hides and is wide.
+/// A text that moves the cursor, sets the title, contains a link, changes the text direction, and
+/// has invisible and wide characters.
 const TEXT: &str = "\x1b[2J\x1b[31mA\x1b]0;B\x07\x1b]8;;https://evil.example\x07C\x1b]8;;\x07\u{202e}D\u{2066}\
     E\u{200b}F\u{feff}G\u{9b}2JH\rI\n> yes\nSent to zoo.\n日本👩\u{200d}🚀✈\u{fe0f}\u{300}\u{300}\u{300}J";
 
@@ -158,7 +159,7 @@ fn every_string_of_a_server_is_shown_by_its_characters_in_a_conversation() {
             See,
             Press(ENTER),
             Until("Type to filter"),
-            // The answer to the greeting, as it travelled.
+            // The response to the handshake, as received.
             Press("/wire 2"),
             Until("zoo> /wire 2"),
             Press(ENTER),

@@ -1,4 +1,4 @@
-//! A story of a server over HTTP that dies in the middle of a call, and comes back.
+//! A server over HTTP that exits during a call, and restarts.
 
 use std::{
     fs,
@@ -12,7 +12,7 @@ use crate::{
     scratch::Scratch,
 };
 
-/// A process of the travel agency, until dropped, and its URL.
+/// A process of the travel agency, killed on drop, and its URL.
 struct Agency(Child, String);
 
 impl Agency {
@@ -35,7 +35,7 @@ impl Agency {
 
 impl Drop for Agency {
     fn drop(&mut self) {
-        // It has nothing to finish.
+        // The agency has nothing to save.
         let _ = self.0.kill();
         let _ = self.0.wait();
     }
@@ -63,7 +63,7 @@ fn a_server_that_dies_at_the_second_form_costs_no_answer() {
     terminal.press(REVIEW).until("[Enter] Send");
     drop(agency);
     terminal.press(ENTER).until("the server cannot be reached");
-    // The next process has the keys of the one before, and the person nothing to write again.
+    // The next process has the same keys, so the user need not enter anything again.
     let _agency = Agency::start(&scratch, &address.expect("it has one"));
     terminal.press("/again").until("> /again").press(ENTER);
     terminal.until("TRV-").press(CTRL_D);

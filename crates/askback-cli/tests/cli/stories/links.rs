@@ -1,4 +1,4 @@
-//! Stories of links: of what each warns, and what the server hears.
+//! Screens of links: the warnings, and what the server receives.
 
 use super::{
     Do::{Press, See, Until},
@@ -6,7 +6,7 @@ use super::{
 };
 use crate::full::ESC;
 
-/// A link that is opened with a second yes.
+/// A link that needs a second confirmation.
 #[track_caller]
 fn warned(name: &str, url: &str, host: &str) {
     let answers = format!("answers: [{{when: {{mode: url, host: \"{host}\"}}, accept: true}}]");

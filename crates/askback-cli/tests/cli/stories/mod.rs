@@ -1,8 +1,8 @@
-//! Stories: the screens of a person before a server, at several widths, and the answers that the server
-//! hears. Each is told three times, on the full screen, in lines (`--plain`) and by an answers file, and
-//! the server has to hear the same.
+//! Stories: the screens that a user sees at several widths, and the answers that the server receives. Each story runs
+//! three times: on the full screen, in line mode (`--plain`) and with an answers file. The server must receive the same
+//! answers each time.
 //!
-//! The screens are recorded again with
+//! To record the screens again:
 //! `INSTA_UPDATE=always cargo test --workspace --all-features --test cli -- stories`.
 
 mod closing;
@@ -27,7 +27,7 @@ use crate::{
     scratch::Scratch,
 };
 
-/// The widths of the terminals on which a story is told.
+/// The terminal widths of each story.
 const WIDTHS: [u16; 3] = [40, 80, 120];
 
 /// The rows of a recorded screen.
@@ -37,50 +37,50 @@ const ROWS: usize = 24;
 struct Story<'a> {
     name: &'a str,
     server: Server<'a>,
-    /// Whether a model can be asked.
+    /// Whether sampling requests can be answered.
     model: bool,
-    /// Whether the story is told in a conversation, and not in a call.
+    /// Whether the story runs `askback open` instead of `askback call`.
     opens: bool,
-    /// The events before the full screen.
+    /// The events on the full screen.
     full: &'a [Do<'a>],
-    /// The lines that are typed; empty where the story is not told so.
+    /// The lines that are typed in line mode. Empty to skip this run.
     plain: &'a str,
-    /// The rules of an answers file; empty where the story is not told so.
+    /// The rules of the answers file. Empty to skip this run.
     answers: &'a str,
     /// The exit code.
     exit: i32,
 }
 
-/// A server of a story.
+/// The server of a story.
 enum Server<'a> {
-    /// The form of the travel agency that has every kind of field.
+    /// The form of the travel agency with every kind of field.
     Travel,
     /// A server that asks with these messages in each round.
     Asks(&'a [String]),
-    /// The same, which answers these methods so; one without an answer ends it.
+    /// The same, with other results for these methods. A method with the result null ends the server.
     Says(&'a [(&'a str, Value)], &'a [String]),
 }
 
-/// An event before the screen.
+/// An event on the screen.
 #[derive(Clone, Copy)]
 enum Do<'a> {
-    /// This is seen.
+    /// Waits until this text is visible.
     Until(&'a str),
-    /// This is seen no more.
+    /// Waits until this text is no longer visible.
     Gone(&'a str),
-    /// These keys are pressed.
+    /// Presses these keys.
     Press(&'a str),
-    /// This is pasted.
+    /// Pastes this text.
     Paste(&'a str),
-    /// The terminal is given so many columns.
+    /// Changes the terminal to this number of columns.
     Resize(u16),
-    /// The screen is recorded.
+    /// Records the screen.
     See,
-    /// The server is killed.
+    /// Kills the server.
     Kill,
 }
 
-/// A story of which nothing is known.
+/// An empty story.
 const UNTOLD: Story<'_> = Story {
     name: "",
     server: Server::Travel,
@@ -93,7 +93,7 @@ const UNTOLD: Story<'_> = Story {
 };
 
 impl Server<'_> {
-    /// Writes the server into a folder, and gives the words that call its tool, and that start it.
+    /// Writes the server into a folder. Returns the words to call its tool, and the words to start it.
     fn set(&self, scratch: &Scratch) -> (&'static [&'static str], &'static [&'static str]) {
         let (said, rounds) = match self {
             Self::Travel => {
@@ -127,8 +127,7 @@ impl Server<'_> {
     }
 }
 
-/// The answers of a server by their methods, with these in place of those it has by itself; each as the member of its
-/// message.
+/// The server's results by method, with `said` replacing the default ones. Each is formatted as a member of a message.
 fn answered<'a>(said: &[(&'a str, Value)]) -> BTreeMap<&'a str, String> {
     let greeting = json!({
         "protocolVersion": "2025-11-25", "capabilities": {"tools": {}},
@@ -153,7 +152,7 @@ fn answered<'a>(said: &[(&'a str, Value)]) -> BTreeMap<&'a str, String> {
         .collect()
 }
 
-/// A request of a server.
+/// A request from a server.
 fn request(id: &str, method: &str, params: &Value) -> Value {
     json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params})
 }
@@ -169,22 +168,22 @@ fn link(id: &str, url: &str) -> Value {
     request(id, "elicitation/create", &params)
 }
 
-/// A round of these messages.
+/// A round with these messages.
 fn asks(messages: &[Value]) -> String {
     let lines = messages.iter().map(|message| format!("{message}\n"));
     lines.collect()
 }
 
-/// The answers that the server heard, a line for each.
+/// The answers that the server received, one per line.
 fn heard(scratch: &Scratch) -> String {
     let heard = fs::read_to_string(scratch.path("heard")).unwrap_or_default();
     let mut answers: Vec<_> = heard.lines().flat_map(answers).collect();
-    // Those of a queue come in any order.
+    // Questions in a queue can be answered in any order.
     answers.sort();
     answers.concat()
 }
 
-/// The answers in a message, each as its line.
+/// The answers in a message, one per line.
 fn answers(line: &str) -> Vec<String> {
     let message: Value = serde_json::from_str(line).expect("the command writes JSON");
     let line = |id: &str, answer: &Value| {
@@ -213,7 +212,7 @@ fn hash(text: &str) -> u32 {
     text.bytes().fold(0x811c_9dc5, step)
 }
 
-/// Tells a story in all ways, and compares it with the one that was recorded.
+/// Runs a story in all ways, and compares it with the recorded one.
 #[track_caller]
 fn tell(story: &Story<'_>) {
     let mut told = String::new();
@@ -239,7 +238,7 @@ fn tell(story: &Story<'_>) {
     );
 }
 
-/// The screens that are recorded on the way, and what the server heard.
+/// The recorded screens, and what the server received.
 #[track_caller]
 fn on_the_screen(story: &Story<'_>, width: u16) -> (String, String) {
     let scratch = Scratch::new(&format!("story-{}-{width}", story.name));
@@ -273,7 +272,7 @@ fn model(story: &Story<'_>) -> Vec<String> {
     }
 }
 
-/// The command with these options before the server of a story, in a folder of its own.
+/// The command with these options and the server of a story, in its own folder.
 fn command(story: &Story<'_>, scratch: &Scratch, options: &[&str]) -> Command {
     let (call, start) = story.server.set(scratch);
     let words = match story.opens {
@@ -293,17 +292,17 @@ fn command(story: &Story<'_>, scratch: &Scratch, options: &[&str]) -> Command {
         .env("PROGRAM", ASKBACK)
 }
 
-/// The rows of the screen now, once all of it is drawn.
+/// The rows of the complete screen.
 #[track_caller]
 fn seen(terminal: &mut Terminal) -> String {
     terminal.until_drawn(0);
     cut(&terminal.rows().join("\n"))
 }
 
-/// The last rows of a terminal. A machine that is slow also says what is waited for, in a row or two.
+/// The last rows of a terminal, without the rows that a slow machine adds to say what is being waited for.
 fn cut(rows: &str) -> String {
     let mut rows: Vec<_> = rows.trim_end().lines().collect();
-    // The folder of a test has any length, and is not cut.
+    // The path of the test folder may have any length, and is not cut.
     let mut is_folder = false;
     rows.retain(|row| {
         let is_rest = is_folder && !row.starts_with("Another folder:");
@@ -317,8 +316,7 @@ fn cut(rows: &str) -> String {
     rows[rows.len().saturating_sub(ROWS)..].join("\n") + "\n"
 }
 
-/// A row without what is another each time: the folder of the test, and when something happened and how long
-/// it took.
+/// A row without text that varies between runs: the test folder, times and durations.
 fn same(row: &str) -> String {
     if row.starts_with("Offered:") {
         return "Offered: …".to_owned();
@@ -342,7 +340,7 @@ fn kill(scratch: &Scratch) {
     let id = id.trim().parse().ok().and_then(Pid::from_raw);
     let id = id.expect("it has one");
     kill_process(id, Signal::KILL).expect("it is ours");
-    // Its parent knows of the end.
+    // Waits until its parent has noticed the exit.
     let begun = Instant::now();
     while test_kill_process(id).is_ok() {
         assert!(begun.elapsed() < PATIENCE, "nobody waits for the server");
@@ -350,7 +348,7 @@ fn kill(scratch: &Scratch) {
     }
 }
 
-/// The answers that the server heard where a story is told in lines.
+/// The answers that the server received in line mode.
 #[track_caller]
 fn in_lines(story: &Story<'_>) -> Option<String> {
     if story.plain.is_empty() {
@@ -370,7 +368,7 @@ fn in_lines(story: &Story<'_>) -> Option<String> {
     Some(heard(&run.run().expect(story.exit).scratch))
 }
 
-/// A person who types lines at a terminal, and calls the tool of a server.
+/// A terminal in line mode, in which the tool of a server was called.
 fn typed(scratch: &Scratch, server: &Server<'_>) -> Terminal {
     let (call, start) = server.set(scratch);
     let command = Command::new(ASKBACK)
@@ -384,7 +382,7 @@ fn typed(scratch: &Scratch, server: &Server<'_>) -> Terminal {
     terminal
 }
 
-/// The answers that the server heard where a file answers.
+/// The answers that the server received with an answers file.
 #[track_caller]
 fn by_a_file(story: &Story<'_>) -> Option<String> {
     if story.answers.is_empty() {

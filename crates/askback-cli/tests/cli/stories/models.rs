@@ -1,4 +1,4 @@
-//! A story of a request to a model.
+//! Screens of a sampling request.
 
 use serde_json::json;
 
@@ -46,7 +46,7 @@ fn a_request_and_its_reply_are_edited() {
         plain: "/edit\nPick a flight. Be brief.\n.\n\n/edit\nReply 0!\n.\n\n",
         ..UNTOLD
     });
-    // A file replies in place of a model: there is no request to edit, and no name of one in the reply.
+    // With an answers file there is no request to edit, and the reply names no model.
     let heard = by_a_file(&Story {
         name: "a_model_is_asked",
         server: Server::Asks(&[round]),

@@ -1,4 +1,4 @@
-//! Suites, on the travel agency and on a small server that goes wrong.
+//! Suites with the travel agency, and with a small server that fails in many ways.
 
 mod record;
 #[cfg(unix)]

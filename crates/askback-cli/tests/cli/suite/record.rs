@@ -1,4 +1,4 @@
-//! Recordings of sessions, which are suites again.
+//! Recordings of sessions. A recording is a suite.
 
 use std::fs;
 
@@ -159,7 +159,7 @@ fn a_no_and_a_model_are_recorded() {
         0,
         "    reply: 1, 2, 3\n",
     );
-    // Nobody answered: exit code 6.
+    // The question was not answered: exit code 6.
     check(
         "unanswered",
         &["call", "tailor_trip", "destination=Kyoto"],
@@ -174,7 +174,7 @@ fn a_no_and_a_model_are_recorded() {
         6,
         "    decline: true\n",
     );
-    // There the call ended without an answer of the server.
+    // In this run the server did not answer the call.
     let run = Run::new("record-unanswered", &CALL_A_MODEL).and(&RECORD);
     let ran = run.answers("answers: []").on_travel().expect(6);
     ran.says("nothing is recorded in recorded.yaml\n");
@@ -262,7 +262,7 @@ fn a_file_that_comes_into_being_meanwhile_is_not_written_over() {
     assert_eq!(recorded(&ran), "mine\n");
 }
 
-/// A call that is recorded, with secrets in its arguments and its answer.
+/// A recorded call with secrets in its arguments and its result.
 #[cfg(unix)]
 pub(super) fn login(name: &str) -> Run {
     let answers = "answers: [{accept: {user: ada, password: hush-hush}}]";

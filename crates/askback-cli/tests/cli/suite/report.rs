@@ -1,11 +1,12 @@
-//! Reports for programs, read by parsers of others.
+//! Machine-readable reports, checked with third-party parsers.
 
 use serde_json::{Value, json};
 
 use super::zoo::on_zoo;
 use crate::run::Ran;
 
-/// A case that passes, one that fails by hostile text, one whose server is gone, and one that asks.
+/// A case that passes, one that fails with hostile text, one whose server crashes, and one that
+/// asks.
 const CASES: &str = "
 cases:
   - {name: counts & passes, call: count}
@@ -52,7 +53,7 @@ fn junit_is_well_formed_whatever_a_server_says() {
     let error = cases[2].children().find(|node| node.has_tag_name("error"));
     let error = error.and_then(|error| error.attribute("message"));
     assert_eq!(error, Some("the server exited (code 7)"));
-    // What a person reads goes to the standard error.
+    // The text for users goes to stderr.
     ran.says("ERROR crashes");
 }
 

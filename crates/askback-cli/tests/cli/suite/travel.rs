@@ -1,4 +1,4 @@
-//! The suite of the travel agency, and those of the guide.
+//! The suites of the travel agency and of the guide.
 
 use std::{fs, path::Path};
 
@@ -9,13 +9,13 @@ use crate::{
     run::{ASKBACK, Ran, Run},
 };
 
-/// A file of the project.
+/// The path of a file in the repository.
 fn project(path: &str) -> String {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     root.join(path).display().to_string()
 }
 
-/// All cases of the suite passed, in all revisions.
+/// Checks that all cases passed in all revisions.
 #[track_caller]
 fn passes(ran: Ran) {
     let mut ran = ran.expect(0);

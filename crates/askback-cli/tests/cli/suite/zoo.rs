@@ -1,4 +1,4 @@
-//! Suites on a small server that counts, works, asks, refuses, is silent and crashes.
+//! Suites with a small server whose tools count, work, ask, fail, hang and crash.
 
 use std::fs;
 
@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::run::{Ran, Run};
 
-/// A server in the shell.
+/// A server in a shell script.
 pub(super) const ZOO: &str = r#"
 say() { printf '{"jsonrpc":"2.0",%s}\n' "$1"; }
 answer() { say "\"id\":$id,\"result\":$1"; }
@@ -69,7 +69,7 @@ while IFS= read -r line; do
 done
 "#;
 
-/// Runs a suite on the zoo, in one revision.
+/// Runs a suite with the server, in one revision.
 pub(super) fn on_zoo(name: &str, words: &[&str], cases: &str) -> Ran {
     let run = Run::new(&format!("suite-{name}"), &["test", "suite.yaml"]).and(words);
     run.scratch.file("zoo.sh", ZOO);
@@ -78,7 +78,7 @@ pub(super) fn on_zoo(name: &str, words: &[&str], cases: &str) -> Ran {
     run.run()
 }
 
-/// The lines of the cases, without how long they took.
+/// The lines of the cases, without their durations.
 fn lines(ran: &Ran) -> Vec<&str> {
     let lines = ran.stdout.lines();
     lines
@@ -111,7 +111,8 @@ cases:
   - {name: second, call: count, expect: {text: '4'}}
 ";
     on_zoo("before", &[], cases).expect(0).prints("3 passed");
-    // Where one fails, the case was not run, and the next one begins with it again.
+    // If a request of `before` fails, the case is not run, and the next case begins with that
+    // request again.
     let cases = "
 before:
   - {name: feed it, call: tiger}
@@ -176,7 +177,7 @@ fn rules_say_how_often_they_are_asked() {
         "answers: [{when: {message: x}, accept: {}}, {cancel: true}], unused: error",
         "came     case rule 1 answered no question",
     );
-    // Those of the suite are counted in each case.
+    // The suite's rules are counted for each case.
     let cases = "
 answers: [{when: {message: Feed}, accept: {food: hay}, asked: true}]
 cases: [{name: asks, call: ask, answers: [{cancel: true, when: {message: x}}]}, {name: counts, call: count}]

@@ -147,7 +147,7 @@ impl<'de, F: FnMut(usize, Value<'_>)> Visitor<'de> for ValueSeed<'_, F> {
     }
 }
 
-/// Up to this number, JavaScript and other JSON readers represent every whole number exactly.
+/// The largest integer that JavaScript and most other JSON readers represent exactly.
 const SAFE: i64 = (1 << 53) - 1;
 
 struct PropertySeed<'p>(&'p [Property]);

@@ -262,7 +262,7 @@ impl Driver {
         }
     }
 
-    /// Finishes everything that waits for the host, the server or time.
+    /// Answers all questions and lets all timeouts pass, until nothing is pending.
     fn settle(&mut self) {
         for id in self.questions.keys().copied().collect::<Vec<_>>() {
             let error = Err(ErrorObject::new(-1, "no"));

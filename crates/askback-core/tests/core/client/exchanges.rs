@@ -7,7 +7,8 @@ use super::{
     tasks::{check_working, stands},
 };
 
-/// The response of a handshake server to the probe, and the messages after it.
+/// A transcript in which a handshake server answers the probe with `answer` and the client falls
+/// back to the handshake.
 fn falls_back(answer: &str) -> String {
     format!(
         r#"

@@ -156,7 +156,7 @@ impl Player {
         self.drain();
     }
 
-    /// A message that a transcript cannot express arrives.
+    /// Receives a message that a transcript cannot express.
     fn play_bytes(&mut self, bytes: &[u8]) {
         self.connection.handle_message(bytes, self.now);
         self.drain();

@@ -1,4 +1,4 @@
-//! Messages that a server sends by itself: progress, changes, log messages, nonsense.
+//! Unsolicited messages of a server: progress, changes, log messages and invalid messages.
 
 use super::{Player, check, check_as, legacy, modern, only, profile};
 

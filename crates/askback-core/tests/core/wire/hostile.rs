@@ -20,7 +20,7 @@ use serde_json::value::RawValue;
 use super::{Case, read};
 use crate::proptest_config;
 
-/// The fast path and full parsing give the same result.
+/// The fast path and the full parser return the same result.
 fn read_in_one_go(bytes: &[u8]) {
     let limits = Limits::default();
     let Some((id, request)) = jsonrpc::parse_request::<ClientRequest>(bytes, &limits.wire) else {

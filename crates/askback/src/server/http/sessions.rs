@@ -36,7 +36,7 @@ const PARTS: usize = 16;
 /// search its sessions for each new one.
 const ENDED: usize = 16;
 
-/// How often sessions are ended to make room for a new one.
+/// The maximum number of attempts to make room for a new session by ending others.
 const ATTEMPTS: usize = 3;
 
 const MADE_ROOM: &str =

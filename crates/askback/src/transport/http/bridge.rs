@@ -122,7 +122,7 @@ impl Bridge {
         end: Arc<Mutex<Option<String>>>,
     ) {
         let state = Arc::clone(&self.state);
-        // Closing the client ends everything that the server keeps waiting.
+        // Closing the client ends all responses that the server holds open.
         let why = tokio::select! {
             why = self.carry(sent) => why,
             () = state.incoming.closed() => None,

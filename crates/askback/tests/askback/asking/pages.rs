@@ -19,7 +19,7 @@ use tokio::time::{Instant, sleep};
 use super::{Seat, join, serving};
 use crate::log::Log;
 
-/// A page that is done this long after the first wait for it.
+/// A page that is done some time after the first wait for it.
 #[derive(Clone)]
 pub(crate) struct Page {
     takes: Duration,
@@ -65,7 +65,7 @@ fn opens() -> Person {
         .answer("seat", json!({"window": true}))
 }
 
-/// Checks the result of a call that waits for a page, what it asks, and how often it waits.
+/// Checks the result of a call that waits for a page, its questions, and the number of waits.
 async fn check(
     page: Page,
     person: Person,

@@ -131,8 +131,8 @@ impl Held {
         self.client.say(&request.to_string()).await;
     }
 
-    /// The response to the last request, and how often the client was told where to answer before
-    /// it.
+    /// The response to the last request, and the number of notifications before it that say where
+    /// to answer.
     async fn hear(&mut self) -> (Value, usize) {
         let mut told = 0;
         loop {

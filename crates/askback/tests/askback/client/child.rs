@@ -29,7 +29,7 @@ use serde_json::{Value, json};
 
 use super::{Hosted, Scripted, accept, builder, limits};
 
-/// Which server to run.
+/// The server to run.
 pub(super) const SERVER: &str = "ASKBACK_TEST_SERVER";
 /// The address of a listener that watches how long the process lives.
 const WITNESS: &str = "ASKBACK_TEST_WITNESS";
@@ -88,7 +88,7 @@ async fn wait() -> Result<String> {
     pending().await
 }
 
-/// An askback server, which says which process it is.
+/// An askback server that returns its process id.
 fn agency() {
     eprintln!("pid {}", std::process::id());
     let runtime = tokio::runtime::Builder::new_current_thread()

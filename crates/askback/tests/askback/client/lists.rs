@@ -1,4 +1,4 @@
-//! Lists without an end.
+//! Servers whose lists never end.
 
 use serde_json::{Value, json};
 

@@ -683,7 +683,7 @@ async fn a_call_that_takes_too_long_is_given_up() {
         let error = client.call_tool("t", ()).await.unwrap_err();
         assert_eq!(error, ClientError::TimedOut(seconds(wait)));
         assert_eq!(before.elapsed(), seconds(wait));
-        // Messages that were sent before the round trip have arrived after it.
+        // After a round trip, all earlier messages have arrived.
         let _ = client.with_timeout(seconds(1)).tools_page(None).await;
         let heard = heard.lock().unwrap();
         let [.., call, cancelled, _list, _] = heard.as_slice() else {

@@ -215,7 +215,7 @@ impl World {
         self.bury(at);
     }
 
-    /// Ends a process that dies, or freezes it.
+    /// Ends or freezes a process that is marked as dying.
     fn bury(&mut self, at: usize) {
         if !FATE.with(|fate| fate.is_dying.replace(false)) {
             return;

@@ -146,7 +146,7 @@ const KINDS: [Kind; 11] = [
     Kind::ResponsesOfSessions,
 ];
 
-/// More than any principal may have. If this is reached, there is no limit.
+/// More than the limit of any principal. If this number is reached, there is no limit.
 const TOO_OFTEN: usize = 10_000;
 
 impl Kind {

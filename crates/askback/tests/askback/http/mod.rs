@@ -83,7 +83,7 @@ impl Stage {
         Client::of(&server)
     }
 
-    /// Lets a waiting handler continue, or the next one that waits.
+    /// Lets a waiting handler continue. If no handler waits, the next one continues at once.
     pub(crate) fn go_on(&self) {
         self.0.go_on.notify_one();
     }

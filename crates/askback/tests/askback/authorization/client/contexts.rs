@@ -15,8 +15,8 @@ enum Between {
     SignOut,
 }
 
-/// Checks the tools that a client sees before and after the event, and how often it fetched the
-/// list. Each token has its own tool, and the list may be cached for an hour.
+/// Checks the tools that a client sees before and after the event, and the number of list requests.
+/// Each token has its own tool, and the list may be cached for an hour.
 async fn check(scope: &'static str, between: Between, named: [&str; 2], asked: usize) {
     let world = World::new().await;
     world.change(|rules| {

@@ -67,7 +67,7 @@ async fn the_host_is_judged_before_the_token_and_that_before_the_body() {
     }
 }
 
-/// A verifier that takes this long, whose tokens are valid until this time.
+/// A verifier that needs `takes` milliseconds, and whose tokens are valid until `until`.
 struct Slow {
     time: Arc<AtomicU64>,
     takes: u64,

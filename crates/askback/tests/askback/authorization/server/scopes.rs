@@ -17,7 +17,7 @@ fn token(scopes: &str) -> String {
     bearer(&with("scope", json!(scopes)))
 }
 
-/// Checks that a response asks for all of these scopes at once.
+/// Checks that a challenge names all of these scopes at once.
 #[track_caller]
 fn assert_asks_for(response: &Response, scopes: &str) {
     assert_eq!(response.status, 403);

@@ -11,7 +11,8 @@ use ring::{
 };
 use serde_json::{Value, json};
 
-/// A key of 2,048 bits that is used in these tests alone, made by OpenSSL: `ring` makes none.
+/// A key of 2,048 bits, only for these tests. Made with OpenSSL, because `ring` cannot generate RSA
+/// keys.
 const RSA_KEY: &[u8] = include_bytes!("rsa.pk8");
 
 pub(super) struct TestKey {

@@ -89,7 +89,7 @@ async fn nothing_overtakes_the_end_of_the_handshake() {
     let caller = client.clone();
     let called = tokio::spawn(async move { call(&caller, "t").await });
     server.until("notifications/initialized", 1).await;
-    // Long enough for the call to arrive if nothing held it back.
+    // Long enough for the call to arrive if it were not delayed.
     for _ in 0..10_000 {
         tokio::task::yield_now().await;
     }

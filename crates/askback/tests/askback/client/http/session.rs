@@ -111,7 +111,7 @@ async fn nothing_overtakes_the_message_that_opens_the_session() {
         let caller = client.clone();
         let called = tokio::spawn(async move { call(&caller, "t").await });
         server.until("notifications/initialized", 1).await;
-        // Long enough for the call to arrive if nothing held it back.
+        // Long enough for the call to arrive if it were not delayed.
         for _ in 0..10_000 {
             tokio::task::yield_now().await;
         }
@@ -482,7 +482,7 @@ async fn an_answer_is_given_up_where_nothing_listens_any_more() {
     assert!(notes.len() == 1 && notes[0].starts_with(AGAIN), "{notes:?}");
 }
 
-/// Patience for something that should take a moment. Tests share a machine.
+/// The timeout for something that should take a moment. It is long because tests share a machine.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 // Shows HT25-45.

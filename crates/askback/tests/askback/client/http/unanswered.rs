@@ -13,7 +13,8 @@ type Answer = fn(&Asked) -> Reply;
 /// Far longer than an answer takes here, and far shorter than a call's timeout.
 const SOON: Duration = Duration::from_secs(20);
 
-/// The outcome of a call if the server answers it like this, and the number of attempts.
+/// Calls a tool on a server that answers calls with `called` and other requests with `others`.
+/// Returns the outcome and the number of attempts.
 async fn outcome(
     called: impl Fn(&Asked) -> Reply + Send + Sync + 'static,
     others: impl Fn(&Asked, usize) -> Reply + Send + Sync + 'static,
