@@ -212,7 +212,7 @@ impl WrapArgs {
     fn options(&self) -> Result<Vec<String>, Error> {
         let mut options = Vec::new();
         if let Some(file) = &self.answers {
-            // The client starts the command in a folder of its own.
+            // The client starts the command in another folder.
             let file = std::path::absolute(file).map_err(|error| Error::unread(file, error))?;
             let file = file.to_str().map(str::to_owned);
             let file =
@@ -230,7 +230,7 @@ impl WrapArgs {
     }
 }
 
-/// Changes the file of a client. None if the command line does not say so.
+/// Changes a client's file. `None` if the command line does not request a change.
 fn configure(args: &WrapArgs, outcome: &mut Outcome) -> Option<Result<(), Error>> {
     if args.doctor {
         return Some(doctor::run(args.client, outcome));
