@@ -16,7 +16,7 @@ use super::{
     prove_with,
 };
 
-/// How many programs each of these tests runs: the bridge is all that is new in them.
+/// The number of programs in each of these tests. It is small because only the bridge is new.
 const CASES: u32 = 150;
 
 #[test]
@@ -56,7 +56,7 @@ fn a_session_with_a_server_of_2026_07_28_comes_to_what_it_should() {
     });
 }
 
-/// The server asks when it likes, so a round may have only the side of a race that the person leaves open.
+/// The server can ask at any time, so a round may have only the side of a race that the user leaves open.
 fn is_parked_well(case: &Case) -> bool {
     let is_race = |op: &Op| matches!(op, Op::Race { .. });
     !case.program.body.iter().any(|op| op.any(is_race))
@@ -89,7 +89,7 @@ fn old_rounds_sent_again_with_a_server_that_has_sessions_change_nothing() {
     });
 }
 
-/// A connection to a bridge, which can be made anew together with its server.
+/// A connection to a bridge. It can be opened again together with its server.
 struct Bridged {
     plan: Plan,
     upstream: Revision,
