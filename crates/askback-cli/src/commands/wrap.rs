@@ -148,7 +148,7 @@ enum Ask {
 
 /// Answers questions from the answers file, or else through the user's front ends.
 struct WrapAnswers {
-    /// The host with the answers file, if there is one.
+    /// The host with the answers file, if any.
     script: Option<Relay>,
     /// `None` if the system has no place for it.
     #[cfg(unix)]

@@ -243,7 +243,7 @@ fn level() -> impl TypedValueParser<Value = LoggingLevel> {
 }
 
 impl Command {
-    /// Whether one of its words may be a secret. If a word has no name, only the server's lists can tell.
+    /// Whether a word may be a secret. For a word without a name, only the server's lists can tell.
     pub(super) fn may_hold_secret(&self) -> bool {
         match self {
             Self::Call { arguments, .. } | Self::Begin { arguments, .. } => {
