@@ -29,7 +29,7 @@ pub struct Opener {
     pub observer: Option<Observer>,
     /// Filters the events before they reach the front end.
     pub take: Take,
-    /// What is remembered about the revision in which the server asks.
+    /// The stored revision in which the server asks.
     pub older: AskingRevision,
     pub stderr: Option<StderrFile>,
     pub limits: Limits,

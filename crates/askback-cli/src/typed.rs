@@ -83,7 +83,7 @@ fn names_variable(text: &str) -> bool {
     !Names::of(&json!({"args": [text]})).variables.is_empty()
 }
 
-/// Adds headers to all requests to a server, or variables to its process. They replace those of a file.
+/// Adds headers to all requests to a server, or variables to its process. They take precedence over the server's file.
 pub fn add(
     headers: &[TypedText],
     variables: &[TypedText],

@@ -33,7 +33,7 @@ pub enum Trace {
     File(PathBuf),
 }
 
-/// The messages of a session, and where they are shown as they arrive. Clones share them.
+/// The messages of a session, and the output that shows them as they arrive. Clones share both.
 #[derive(Debug, Clone)]
 pub struct WireLog {
     began: Instant,

@@ -275,7 +275,7 @@ impl Fleet {
         Ok(())
     }
 
-    /// Returns the outcomes of this many calls, and how often the provider was asked meanwhile.
+    /// Returns the outcomes of `calls` calls, and the number of requests to the provider in the meantime.
     async fn called(&mut self, calls: usize) -> Result<(Vec<Called>, usize)> {
         let (mut called, mut asked) = (Vec::new(), 0);
         while called.len() < calls {

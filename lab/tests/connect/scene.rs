@@ -240,7 +240,7 @@ impl Scene {
         Ok(theirs.map(|record| record.event).collect())
     }
 
-    /// Signs in a person who was asked to by a page, in a browser that the issuer does not know.
+    /// Signs in a user whom a page asked to sign in, in a browser that the issuer does not know.
     pub(crate) async fn sign_in(&self, person: &Person, login: &str) -> Result<()> {
         person.click("button", "Sign in").await?;
         self.known(person, login).await?;

@@ -43,7 +43,7 @@ async fn persons_sign_in_on_pages() -> Result<()> {
         let again = claims(&again["id_token"])?;
         assert_eq!(again["sub"], login);
         assert!(again["auth_time"].is_u64(), "{again}");
-        // With `prompt=login` the person is asked again.
+        // With `prompt=login` the user is asked again.
         let wanted = [&[("scope", "openid"), ("prompt", "login")], CHALLENGE].concat();
         by_hand.ask(&person, &wanted).await?;
         assert_eq!(person.title().await?, "Sign-in");

@@ -120,7 +120,7 @@ async fn revokes(maker: Maker) -> Result<()> {
     Ok(())
 }
 
-/// A client that forgets a required parameter is refused, and so is one that the person refuses.
+/// A client that omits a required parameter is refused, and so is a client that the user declines.
 async fn refuses(maker: Maker) -> Result<()> {
     let Some(browser) = browser().await? else {
         return Ok(());

@@ -172,7 +172,7 @@ impl Browser {
     }
 }
 
-/// Returns an attribute of the first element that begins like this.
+/// Returns an attribute of the first element that begins with `element`.
 fn attribute(body: &str, element: &str, name: &str) -> Option<String> {
     let (_, rest) = body.split_once(element)?;
     let (tag, _) = rest.split_once('>')?;

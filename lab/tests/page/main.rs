@@ -6,5 +6,5 @@ mod attacks;
 mod stage;
 mod views;
 
-/// The reason why a test cannot go on.
+/// The error if a test cannot continue.
 type Result<T, E = Box<dyn std::error::Error + Send + Sync>> = std::result::Result<T, E>;

@@ -16,7 +16,7 @@ const ASKBACK: &str = env!("CARGO_BIN_EXE_interop-askback");
 /// The time limit for a line of the command.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// The command with a page next to its terminal, and a person at the page. Drop ends both.
+/// The command with a terminal and a page, and a user at the page. Both end on drop.
 pub(crate) struct Stage {
     pub(crate) person: Person,
     /// The one-time link, which was used.

@@ -138,7 +138,7 @@ const OF_ASKBACK: Map = &[
 const MAY_NAME_REVISIONS: &[&str] = &[
     "crates/askback-core/src/revision.rs",
     "crates/askback-core/src/wire/",
-    // The requirements, each with its revisions.
+    // The requirements and their revisions.
     "crates/askback-check/src/rules.rs",
 ];
 

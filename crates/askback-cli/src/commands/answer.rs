@@ -46,7 +46,7 @@ use crate::{
     session::{Answers, Session},
 };
 
-/// How long the page that opens by itself stays without a program that may ask.
+/// How long the automatically opened page keeps running without a program that may ask.
 #[cfg(unix)]
 const IDLE_PAGE: Duration = Duration::from_secs(60);
 
@@ -216,7 +216,7 @@ async fn wait(_: AnswerArgs) -> Result<(), Error> {
 }
 
 impl AnswerArgs {
-    /// Starts what puts the questions that come before the person, or answers them.
+    /// Starts the front end that shows or answers incoming questions.
     #[cfg(unix)]
     fn front_end(
         &self,
@@ -233,7 +233,7 @@ impl AnswerArgs {
         }
         let mut page = page(limits)?;
         if let Err(how) = page.open_browser() {
-            // The link is for the person alone, so it goes to no log.
+            // The link is only for the user, so it is not logged.
             if self.detached {
                 return Err(Error::usage("cannot open a browser"));
             }

@@ -55,8 +55,7 @@ struct Elicitation {
     elicitation_id: Option<String>,
 }
 
-/// Answers the question on the standard input. Claude Code takes exit code 2 for a no of the user, so that an error here
-/// never ends with that.
+/// Answers the question on stdin. Claude Code treats exit code 2 as a decline by the user, so errors use other codes.
 pub async fn run(args: HookArgs, outcome: &mut Outcome) -> Result<(), Error> {
     let HookCommand::Claude { asks } = args.client;
     let limits = Limits::default();
@@ -125,7 +124,7 @@ fn read(limits: &Limits) -> Result<(String, InputRequest), Error> {
     Ok((asked.mcp_server_name, question))
 }
 
-/// Has the front ends of the user answer. None if no front end can.
+/// Asks through the user's front ends. `None` if no front end can answer.
 #[cfg(unix)]
 async fn answer(
     server: String,

@@ -26,8 +26,8 @@ use serde_json::value::RawValue;
 
 use crate::{error::Error, session::Answers};
 
-/// Returns the front end of a command without a conversation: the answers file, or else the user at the terminal if
-/// there is one.
+/// Returns the front end of a command without a conversation: the answers file, or else the user at the terminal, if
+/// any.
 fn answers(file: Option<&std::path::Path>) -> Result<Answers, Error> {
     Ok(match file {
         Some(file) => {

@@ -207,8 +207,8 @@ pub(super) async fn go_on(
     deliver(session, turn, is_json, outcome).await
 }
 
-/// Sends a call's answers until one of its questions has none, and prints that question. Each round has its own id,
-/// so that an answer to an earlier question is not taken for one to the next.
+/// Sends a call's answers until a question has no answer, and prints that question. Each round has its own id, so that
+/// an answer to an earlier question is not used for the next one.
 async fn deliver(
     session: &mut Session,
     mut turn: Turn,

@@ -1,4 +1,4 @@
-//! `askback serve` runs one of the built-in servers.
+//! `askback serve` runs a built-in server.
 
 use std::{io, net::SocketAddr, path::PathBuf};
 

@@ -127,7 +127,7 @@ async fn watch(
     Ok(())
 }
 
-/// Pauses, then waits for a response from a server with a session. Such a server may have disappeared silently. The
+/// Pauses, then waits for a response from a server with a session. The server may have disappeared silently. The
 /// request restarts it together with its subscriptions. In the newest revision a subscription is an open request,
 /// which ends with the server.
 async fn answers_after(pause: Duration, client: &Client) -> Result<(), ClientError> {

@@ -148,7 +148,7 @@ enum Ask {
 
 /// Answers questions from the answers file, or else through the user's front ends.
 struct WrapAnswers {
-    /// The host with the answers file, if there is one.
+    /// The host with the answers file, if any.
     script: Option<Relay>,
     /// `None` if the system has no place for it.
     #[cfg(unix)]
@@ -212,7 +212,7 @@ impl WrapArgs {
     fn options(&self) -> Result<Vec<String>, Error> {
         let mut options = Vec::new();
         if let Some(file) = &self.answers {
-            // The client starts the command in a folder of its own.
+            // The client starts the command in another folder.
             let file = std::path::absolute(file).map_err(|error| Error::unread(file, error))?;
             let file = file.to_str().map(str::to_owned);
             let file =
@@ -230,7 +230,7 @@ impl WrapArgs {
     }
 }
 
-/// Changes the file of a client. None if the command line does not say so.
+/// Changes a client's file. `None` if the command line does not request a change.
 fn configure(args: &WrapArgs, outcome: &mut Outcome) -> Option<Result<(), Error>> {
     if args.doctor {
         return Some(doctor::run(args.client, outcome));

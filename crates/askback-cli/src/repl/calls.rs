@@ -310,7 +310,7 @@ impl Call {
         }
     }
 
-    /// The line offered for it under this address, if there is one.
+    /// The line offered for it under this address, if any.
     pub(super) fn offered(&self, address: &str) -> Option<String> {
         match self {
             Self::Tool(..) => line::tool(address),

@@ -235,7 +235,7 @@ impl Repl<'_> {
         self.page().note(Style::Plain, words);
     }
 
-    /// From now on answers every question this way, or connects again as another client.
+    /// Answers every question in this way from now on, or reconnects as another client.
     pub(super) async fn play(&mut self, who: Option<&str>) -> Result<(), Error> {
         let Some(who) = who else {
             self.tell_role();

@@ -1,4 +1,4 @@
-//! The commands of a conversation. Lines are read, help is written and words are completed by this one grammar.
+//! The commands of a conversation: one grammar for parsing, help and completion.
 
 use std::sync::LazyLock;
 
@@ -243,7 +243,7 @@ fn level() -> impl TypedValueParser<Value = LoggingLevel> {
 }
 
 impl Command {
-    /// Whether one of its words may be a secret. If a word has no name, only the server's lists can tell.
+    /// Whether a word may be a secret. For a word without a name, only the server's lists can tell.
     pub(super) fn may_hold_secret(&self) -> bool {
         match self {
             Self::Call { arguments, .. } | Self::Begin { arguments, .. } => {
@@ -280,7 +280,7 @@ impl Command {
         }
     }
 
-    /// The tool, prompt or resource it names, maybe after the name of a server: `SERVER/NAME`.
+    /// The tool, prompt or resource that it names, possibly with a server: `SERVER/NAME`.
     pub(super) fn name(&mut self) -> Option<&mut String> {
         match self {
             Self::Call { tool: name, .. }
@@ -293,7 +293,7 @@ impl Command {
         }
     }
 
-    /// Whether it is about the last call, of whichever server that was.
+    /// Whether it is about the last call, on any server.
     pub(super) fn is_of_last_call(&self) -> bool {
         matches!(
             self,
@@ -312,7 +312,7 @@ pub(super) fn parse(line: &str) -> Result<Option<Command>, Error> {
             "commands begin with a slash: /call TOOL calls a tool, /help lists the others",
         ));
     };
-    // After `--` clap reads no word as an option: no command has any.
+    // After `--`, clap parses no word as an option. The commands have no options.
     let command = find(name);
     let mut read = match command {
         None => vec!["prompt", "--", name],
@@ -320,7 +320,7 @@ pub(super) fn parse(line: &str) -> Result<Option<Command>, Error> {
         Some(_) => vec![name, "--"],
     };
     match name {
-        // JSON is taken as it is written.
+        // JSON is not split into words.
         "send" => {
             let method = behind_word(line);
             let params = Some(behind_word(method)).filter(|params| !params.is_empty());
@@ -355,7 +355,7 @@ pub(super) static HELP: LazyLock<Vec<(String, String)>> = LazyLock::new(|| {
         .collect()
 });
 
-/// What there is to know of the command of this name and of the words behind it.
+/// The help of a command and its arguments.
 pub(super) fn explain(name: &str) -> Option<Vec<(String, String)>> {
     let command = find(name)?;
     let whole = (format!("/{}", usage(command)), about(command));
@@ -370,7 +370,7 @@ pub(super) fn explain(name: &str) -> Option<Vec<(String, String)>> {
     Some([whole].into_iter().chain(behind).collect())
 }
 
-/// A hint at the command that a name was meant for, if it is like one and begins with the same letter.
+/// A hint with the command that a misspelled name probably means: a similar name with the same first letter.
 pub(super) fn near(name: &str) -> Option<Words> {
     let error = GRAMMAR.clone().try_get_matches_from_mut([name]).err()?;
     let near = text(&error, ContextKind::SuggestedSubcommand)?;
@@ -410,7 +410,7 @@ fn about(command: &clap::Command) -> String {
         .unwrap_or_default()
 }
 
-/// The error of a command that is written otherwise.
+/// The error for a command with wrong arguments.
 pub(super) fn expected(name: &str) -> Error {
     let usage = find(name).map(usage).unwrap_or_default();
     Error::usage(words!("expected /{}", given(usage)))

@@ -217,7 +217,7 @@ impl Repl<'_> {
         Ok(())
     }
 
-    /// Sends a message on its own connection and shows the response. Returns whether there was one.
+    /// Sends a message on its own connection and shows the response. Returns whether a response arrived.
     pub(super) async fn send_beside(
         &mut self,
         message: String,
@@ -277,7 +277,7 @@ impl Repl<'_> {
     }
 }
 
-/// All responses, indented and otherwise as they arrived. If there are none, the exchange's own description.
+/// All responses, indented and otherwise as they arrived. Without responses, the description of the exchange.
 fn came(reply: &Came) -> PeerText {
     let messages = reply.came.iter();
     let messages: Vec<_> = messages

@@ -418,7 +418,7 @@ impl Addresses {
     }
 }
 
-/// What a conversation knows of one server, in addition to the host's state.
+/// The conversation's state for one server, in addition to the host's state.
 #[derive(Default)]
 pub(super) struct ServerState {
     pub(super) last: Option<LastCall>,

@@ -55,7 +55,7 @@ pub struct OpeningServers(JoinSet<(ServerId, Result<Client, Error>)>);
 
 pub type OpenedServer = (ServerId, Result<Client, Error>);
 
-/// What the connections of a session share.
+/// The parts that the connections of a session share.
 pub(super) struct Room<'a> {
     args: &'a SessionArgs,
     relay: Relay,

@@ -163,7 +163,7 @@ mod tests {
 
     use super::*;
 
-    /// Returns the responses of a listener, and the answer, if there was one.
+    /// Sends these requests to a listener and returns its responses.
     async fn ask(requests: &[String], port: u16) -> Vec<String> {
         let mut said = Vec::new();
         for request in requests {

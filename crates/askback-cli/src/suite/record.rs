@@ -873,7 +873,7 @@ mod tests {
         let content = json!({"a": "1", "b": "ghp_x", "password": "pw"});
         let kept = json!({"a": "1"});
         check(&[(three, filled(content))], "/answers/0/accept", kept);
-        // Links, one of which is never opened.
+        // Links. One of them is never opened.
         let when = json!({"mode": "url", "host": "a.test", "key": "k"});
         let rule = json!({"when": when, "accept": true});
         check(&[(link("https://a.test/x"), Reply::Link)], first, rule);

@@ -1,8 +1,8 @@
 //! Server files that were found in a folder and not named by the user. Checks the owner of the file, and whether the
 //! user agreed to its content.
 //!
-//! Such a file says which programs run, and any folder may hold one: an unpacked archive, a cloned repository, a folder
-//! above that other users can write to.
+//! The file decides which programs run, and any folder may have one: an unpacked archive, a cloned repository, or a
+//! parent folder that other users can write to.
 
 mod agreements;
 #[cfg(unix)]

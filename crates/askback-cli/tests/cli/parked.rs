@@ -416,7 +416,8 @@ fn a_later_round_that_is_sent_again_may_go_to_another_process() {
     let user = User::new("resent");
     user.0.file("asks", &format!(r#"{{"k":{SURE}}}"#));
     user.0.file("once", "-32602");
-    // The first round can be sent to another process; the round with the answer is rejected.
+    // Message 5 is the first round, which the server answers with the question again. Message 7 has the answer, which
+    // the server rejects.
     for (number, is_told) in [(5, false), (7, true)] {
         let lines = format!("/call t known=1\n\n\n/wire edit {number}\n\n\n");
         let came = user.pipe(&["open", "--", "sh", "-c", ASKING], &lines);

@@ -250,7 +250,7 @@ enum Json {
     Object(Vec<(String, Json)>),
 }
 
-/// A deterministic random generator.
+/// A deterministic random number generator.
 struct Choices(u64);
 
 impl Choices {

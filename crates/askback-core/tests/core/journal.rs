@@ -92,7 +92,7 @@ fn recorded(state: &FlowState) -> Option<Value> {
     }
 }
 
-/// Each kind of question, an answer to it, and what is read of the answer.
+/// Each kind of question, an answer to it, and the parsed answer.
 fn answers() -> Vec<(InputRequest, Value, Value)> {
     let reason = json!({"dev.askback/reason": "too dear"});
     let text = json!({"type": "text", "text": "hello"});

@@ -1,5 +1,5 @@
-//! Tracks what the user agreed to and wrote, next to a desk. The desk may only open, share and keep
-//! that.
+//! Tracks what the user agreed to and wrote at a desk. The desk may open, share and keep nothing
+//! else.
 
 use std::collections::BTreeMap;
 

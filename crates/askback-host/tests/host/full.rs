@@ -193,7 +193,7 @@ fn shown(frame: &Frame) -> String {
     shown
 }
 
-/// Runs a story and returns the screen at the end and wherever it is printed.
+/// Runs these steps and returns the screen at each `See` and at the end.
 fn play(columns: usize, does: Vec<Do<'_>>) -> String {
     let mut seat = Seat::new(columns);
     let mut told = String::new();

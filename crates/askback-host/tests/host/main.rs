@@ -280,7 +280,7 @@ fn link_of_error(url: &str) -> Question {
     }
 }
 
-/// A link in a call that continues by itself once the user agrees.
+/// A link in a call that continues as soon as the user agrees.
 fn going_on() -> Question {
     let mut question = link("http://localhost:3000/");
     if let Ask::Link { retried, .. } = &mut question.ask {

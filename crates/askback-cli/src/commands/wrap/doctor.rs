@@ -1,4 +1,4 @@
-//! `askback wrap --doctor`: what is set up on this machine, and what is wrong with it.
+//! `askback wrap --doctor`: reports which clients are set up on this machine, and any problems.
 
 use askback_host::{
     page::{Page, Style, out},
@@ -40,7 +40,7 @@ pub fn run(client: Option<&'static KnownClient>, outcome: &mut Outcome) -> Resul
     Ok(out::print(&page.take().alone())?)
 }
 
-/// Puts a client on the page, unless nothing of it is here.
+/// Puts a client on the page, unless it is not on this machine.
 fn put(
     page: &mut Page,
     client: &'static KnownClient,
@@ -83,7 +83,7 @@ fn put(
     true
 }
 
-/// The questions that a client shows a person by itself, as a sentence.
+/// The questions that a client itself shows to the user, as a sentence.
 fn shown(client: &KnownClient) -> Words {
     if client.revision.is_none() {
         return "It was not tried which questions it shows by itself.".into();

@@ -1,4 +1,4 @@
-//! `askback wrap --in CLIENT NAME`: the entry of a server in the file of a client starts this command, or the server again.
+//! `askback wrap --in CLIENT NAME`: makes a server's entry in a client's file start this command, or undoes that.
 
 use std::{
     env, fs,
@@ -24,7 +24,7 @@ use crate::{
     target::Target,
 };
 
-/// A file of a client, and its value.
+/// A client's file, and its parsed content.
 pub struct ClientFile {
     pub source: Source,
     text: String,
@@ -32,7 +32,7 @@ pub struct ClientFile {
     format: Format,
 }
 
-/// The entry of a server in a file of a client.
+/// A server's entry in a client's file.
 struct FoundEntry {
     file: ClientFile,
     path: Vec<String>,
@@ -131,7 +131,7 @@ impl FoundEntry {
 
     /// Returns the path of the backup, in the folder of the file.
     fn backup(&self, name: &str) -> PathBuf {
-        // A link is followed.
+        // A symbolic link is followed.
         let path = &self.file.source.path;
         let path = fs::canonicalize(path).unwrap_or_else(|_| path.clone());
         let mut backup = path.file_name().unwrap_or_default().to_owned();
@@ -163,7 +163,7 @@ impl FoundEntry {
     }
 }
 
-/// Has the entry of a server start this command. `options` are its own.
+/// Makes a server's entry start this command with `options`.
 pub fn install(client: &'static KnownClient, name: &str, options: &[String]) -> Result<(), Error> {
     let folders = folders()?;
     let found = FoundEntry::find(client, name, &folders)?;
@@ -226,7 +226,7 @@ pub fn install(client: &'static KnownClient, name: &str, options: &[String]) -> 
     Ok(out::print(&page.take())?)
 }
 
-/// Puts back what an entry was before it was wrapped.
+/// Restores an entry to its state before it was wrapped.
 pub fn undo(client: &'static KnownClient, name: &str) -> Result<(), Error> {
     let folders = folders()?;
     let found = FoundEntry::find(client, name, &folders)?;
@@ -265,7 +265,7 @@ pub fn undo(client: &'static KnownClient, name: &str) -> Result<(), Error> {
     Ok(out::print(&page.take())?)
 }
 
-/// The members of an entry, one a line, without values that may be secrets.
+/// The members of an entry, one per line, without values that may be secrets.
 fn lines(shape: &EntryShape, name: &str, entry: &Value) -> Vec<String> {
     let mut lines = Vec::new();
     if let Some(words) = shape.words(entry)
@@ -297,7 +297,8 @@ fn shell_word(name: &str) -> String {
     Target::child(name, &[]).reach.shown()
 }
 
-/// Returns how this command is named in a file. A project is for other people, too, whose path is another.
+/// Returns the name of this command for a file. A project's file is shared with users on whose machines the path
+/// differs.
 fn program(is_of_project: bool) -> Result<String, Error> {
     let own = env::current_exe().map_err(|error| {
         Error::usage(words!("the path of askback is not known: {}", given(error)))

@@ -11,10 +11,10 @@ use serde::Deserialize;
 use super::{Ask, Show};
 use crate::{error::Error, locate::folders, seconds, servers::read_at};
 
-/// The file, below the folder in which applications keep their settings.
+/// The path of the file, relative to the folder for application settings.
 const FILE: &str = "askback/wrap.toml";
 
-/// Options that the command line does not give.
+/// Options that are not on the command line.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Options {
@@ -33,7 +33,7 @@ struct Policy {
     servers: BTreeMap<String, Options>,
 }
 
-/// Returns the options for a server, of this file or the user's. A file that is not named may be absent.
+/// Returns the options for a server, from `file` or else the user's file, which need not exist.
 pub(super) fn options(file: Option<&Path>, server: &str) -> Result<Options, Error> {
     let path = match file {
         Some(file) => file.to_owned(),

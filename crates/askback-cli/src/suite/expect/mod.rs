@@ -1,4 +1,4 @@
-//! What a case expects of its outcome.
+//! The expectations of a case.
 
 mod condition;
 mod judge;

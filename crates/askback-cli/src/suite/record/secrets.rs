@@ -22,7 +22,7 @@ pub(super) struct Secrets {
 }
 
 impl Secrets {
-    /// What the user gave for the server: headers, environment, secret arguments, and the query of its URL.
+    /// The user's values for the server: headers, environment, secret arguments, and the query of its URL.
     pub(super) fn of(target: &Target) -> Self {
         let mut secrets = Self::default();
         match &target.reach {
@@ -46,7 +46,7 @@ impl Secrets {
                         secrets.add(password);
                     }
                 }
-                // What the file of servers wrote as a variable, and the values of options such as `--api-key`.
+                // The values of variables in the server file, and of options such as `--api-key`.
                 let written = command.told().args.iter();
                 let concealed = conceal_args("", &command.args);
                 for ((arg, concealed), written) in command.args.iter().zip(&concealed).zip(written)

@@ -270,7 +270,7 @@ fn looked(bytes: &[u8], width: u16) -> Vec<String> {
     rows[..=end].to_vec()
 }
 
-/// Whether a row has a gutter, with at most one of the program's marks before it.
+/// Whether a row has a gutter, after at most one mark of the program.
 fn has_gutter(row: &str) -> bool {
     row.split_once('|').is_some_and(|(mark, rest)| {
         mark.chars()

@@ -24,8 +24,8 @@ fn booking(id: &str) -> Value {
 
 #[test]
 fn a_form_with_an_error_in_every_field_is_corrected() {
-    // On the full screen, a boolean or a choice with a default cannot be invalid, because a key selects one of the
-    // options or does nothing. In line mode a word can be invalid. The voucher's pattern is not part of the schema: the
+    // On the full screen, a boolean or a choice with a default cannot be invalid, because a key selects an
+    // option or does nothing. In line mode a word can be invalid. The voucher's pattern is not part of the schema: the
     // server checks it, and asks again.
     let wrong = "\x15x\tabc\tada@\tkyoto\t2026-02-30\tsoon\t\x157\t\x1512\t\t\t\t1234\t23";
     let right = "yz\t\tb.org\t\x15https://kyoto.travel\t\x152026-06-15\t\x15\t\x15750\t\x7f\

@@ -262,7 +262,7 @@ fn on_the_screen(story: &Story<'_>, width: u16) -> (String, String) {
     (screens, heard(&scratch))
 }
 
-/// The options that name a model, if there is one.
+/// The options for a model, if the story has one.
 fn model(story: &Story<'_>) -> Vec<String> {
     match story.model {
         true => ["--model", "ollama/qwen3", "--model-url", &provider()]

@@ -1,4 +1,4 @@
-//! A server that goes away, and what is sent again.
+//! A server that disappears, and the requests that are sent again.
 
 use askback_core::engine::client::Profile;
 

@@ -80,7 +80,8 @@ fn whose_question_it_is_is_known_while_one_call_is_in_flight() {
     );
 }
 
-/// The error of a client with these capabilities for a question that it does not put to its host.
+/// Checks the error of a client with these capabilities for a question that it rejects without
+/// asking its host.
 #[track_caller]
 fn check_refused(revision: &str, declared: &str, question: &str, code: i64, words: &str) {
     let mut client = only(revision);

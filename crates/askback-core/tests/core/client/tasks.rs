@@ -26,7 +26,7 @@ fn task(id: u32, result_type: &str, status: &str, more: &str) -> String {
     )
 }
 
-/// A transcript in which a call became a task that wants to be polled every second.
+/// A transcript in which a call became a task with a poll interval of one second.
 fn working(rest: &str) -> String {
     let created = task(2, "task", "working", r#","pollIntervalMs":1000"#);
     modern(&format!(

@@ -1,4 +1,4 @@
-//! Forms that make no sense are rejected.
+//! Contradictory forms are rejected.
 
 use askback_core::{
     forms::{Field, FormSchema},

@@ -543,7 +543,7 @@ fn a_form_that_comes_may_be_as_long_as_arguments() {
     check(deep(most), false);
 }
 
-/// Schema generators write absent keywords as null, both at the root and in a field.
+/// Some schema generators write null for absent keywords, at the root and in a field.
 #[test]
 fn a_keyword_that_is_null_is_absent() {
     let whole = json!({

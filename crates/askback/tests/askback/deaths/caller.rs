@@ -41,7 +41,7 @@ pub(super) struct Caller {
 }
 
 impl Caller {
-    /// Sends a request to a live process, which answers as far as it gets.
+    /// Sends a request to a live process, which may die before its response is complete.
     pub(super) async fn send<F>(
         &self,
         request: impl FnOnce(Client, Option<Session>) -> F,

@@ -1,4 +1,4 @@
-//! When a process dies: at one of its awaits.
+//! Decides at which await a process dies.
 
 use std::{
     cell::{Cell, RefCell},

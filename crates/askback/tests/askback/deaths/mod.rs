@@ -27,13 +27,13 @@ use self::{
     tools::{Call, Way, calls},
 };
 
-/// The longest that a call may take, in milliseconds. An interrupted commit is given up after a
+/// The maximum duration of a call, in milliseconds. An interrupted commit is given up after a
 /// minute.
 const PATIENCE: Millis = 10 * 60 * 1000;
 
 const CASES: u64 = 200;
 
-/// The largest number of awaits and polls before a death, if one is drawn. After that, a process
+/// The maximum of a random number of awaits and polls before a death. After that many, a process
 /// only waits.
 const MOST_AWAITS: u64 = 100;
 const MOST_POLLS: u64 = 600;

@@ -265,7 +265,7 @@ impl World {
     }
 }
 
-/// A deterministic random generator.
+/// A deterministic random number generator.
 pub(super) struct Dice(pub(super) u64);
 
 impl Dice {

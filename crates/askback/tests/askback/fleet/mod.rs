@@ -35,7 +35,7 @@ struct Who {
     name: String,
 }
 
-/// What all processes of a fleet share, and how often each effect happened.
+/// What all processes of a fleet share, and the number of times each effect happened.
 #[derive(Clone)]
 struct Shared {
     journal: Arc<MemoryJournal>,

@@ -244,7 +244,7 @@ async fn a_pair_is_opened_only_where_it_is_allowed_and_its_revision_is_spoken() 
     unasked.open(Revision::V2024_11_05).await;
     let newer = Client::of(&build(&[Revision::V2025_11_25, Revision::V2026_07_28]));
     assert_eq!(newer.get(&[]).await.status, 400);
-    // A client that names a revision, or resumes a stream, has lost its session.
+    // A client without a session that names a revision, or resumes a stream, has lost its session.
     let all = Stage::default().client();
     assert_eq!(
         all.get(&[("mcp-protocol-version", "2025-11-25")])

@@ -310,7 +310,7 @@ async fn a_client_cancels_by_a_notification() {
     drop((waiting, asking));
     sleep(Duration::from_millis(1)).await;
     assert_eq!(stage.handlers(), (2, 0, 2));
-    // The session's own stream has nothing left of it.
+    // The session's own stream has no message about it.
     let mut own = session.listen().await;
     assert!(own.event().await.is_some_and(|event| event.data.is_empty()));
     own.assert_quiet().await;

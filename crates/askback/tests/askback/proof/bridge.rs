@@ -16,7 +16,7 @@ use super::{
     prove_with,
 };
 
-/// How many programs each of these tests runs: the bridge is all that is new in them.
+/// The number of programs in each of these tests. It is small because only the bridge is new.
 const CASES: u32 = 150;
 
 #[test]
@@ -93,7 +93,7 @@ fn old_rounds_sent_again_with_a_server_that_has_sessions_change_nothing() {
     });
 }
 
-/// A connection to a bridge, which can be made anew together with its server.
+/// A connection to a bridge. It can be opened again together with its server.
 struct Bridged {
     plan: Plan,
     upstream: Revision,

@@ -33,7 +33,7 @@ pub(super) enum Habit {
 pub(super) trait Link {
     /// Ends the server's process, or its stand-in, and starts another.
     async fn restart(&mut self);
-    /// Waits until the process has ended by itself.
+    /// Waits until the process has crashed.
     fn crashed(&self) -> impl Future<Output = ()> + use<Self> {
         std::future::pending()
     }
@@ -61,7 +61,7 @@ pub(super) struct Client<L> {
 struct Asked {
     words: BTreeSet<String>,
     since: Instant,
-    /// How often it was answered. The first answers are invalid.
+    /// The number of answers so far. The first answers are invalid.
     answers: u32,
 }
 
@@ -447,7 +447,7 @@ impl Path {
     }
 }
 
-/// A deterministic random generator.
+/// A deterministic random number generator.
 pub(super) struct Dice(pub(super) u64);
 
 impl Dice {

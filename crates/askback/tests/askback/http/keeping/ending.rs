@@ -1,4 +1,4 @@
-//! Whose sessions are ended to make room, and what their calls are told.
+//! Which sessions are ended to make room, and the errors that their calls get.
 
 use super::*;
 
