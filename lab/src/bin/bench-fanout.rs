@@ -9,7 +9,7 @@ use tokio::net::TcpListener;
 
 const SESSIONS: usize = 64 << 10;
 
-/// What is said back.
+/// The text to return.
 #[derive(Form)]
 struct Echo {
     /// The words.

@@ -14,14 +14,14 @@ use askback::{
 };
 use tokio::net::TcpListener;
 
-/// What is said back.
+/// The text to return.
 #[derive(Form)]
 struct Echo {
     /// The words.
     message: String,
 }
 
-/// Who is greeted.
+/// The name to greet.
 #[derive(Form)]
 struct Greet {
     /// The name.

@@ -189,7 +189,7 @@ impl Person {
         Ok(tab)
     }
 
-    /// Blocks all pages whose URL begins with `url`: the tab stays where it is, even if it is redirected to one.
+    /// Blocks all pages whose URL begins with `url`: the tab stays on its page, even if it is redirected to a blocked one.
     pub async fn bar(&self, url: &str) -> Result<()> {
         self.acts("bar", json!({"url": url})).await
     }

@@ -1,4 +1,4 @@
-//! Searches for known secrets where they must not appear, in plain text and in encodings of bytes as text.
+//! Searches logs and storage for known secrets, in plain text and in encodings of bytes as text.
 
 use std::{
     collections::BTreeSet,

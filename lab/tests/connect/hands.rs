@@ -46,7 +46,7 @@ enum TellOutcome {
 
 const NOT_YOURS: &str = "This page is not for you";
 
-/// What goes wrong, the status and text of the final page, and the users whose audit logs record it.
+/// The fault, the status and text of the final page, and the users whose audit logs record it.
 type Case = (Wrong, u16, &'static str, TellOutcome);
 
 const CASES: &[Case] = &[

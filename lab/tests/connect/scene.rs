@@ -91,7 +91,7 @@ pub(crate) struct Scene {
     tasks: Vec<JoinHandle<()>>,
 }
 
-/// What a handler got: the tokens, and everything it could print.
+/// The tokens that a handler got, and everything it could print.
 #[derive(Default)]
 pub(crate) struct Had {
     tokens: Mutex<Vec<Secret>>,

@@ -136,7 +136,7 @@ impl LiveCalls {
         }
     }
 
-    /// Waits for a change or, if there is one, for this time.
+    /// Waits for a change, or until a time if one is given.
     async fn wait(&self, changed: impl Future<Output = ()>, until: Option<Duration>) {
         match until.and_then(|until| self.began.checked_add(until)) {
             None => changed.await,
@@ -268,7 +268,7 @@ impl HoldingUpstream {
             };
             match step {
                 Step::Deliver => {
-                    // What is dropped now forgets the call.
+                    // Dropping `waiting` forgets the call.
                     let outcome = call.lock().outcome.take();
                     let outcome = outcome.unwrap_or_else(|| {
                         Err(Error::protocol(ErrorObject::internal(

@@ -30,7 +30,7 @@ pub struct Hold {
     pub place: String,
 }
 
-/// What makes two calls the same.
+/// Two calls with the same key are the same call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct CallKey {
     method: String,
@@ -79,7 +79,7 @@ struct HeldCall {
     is_done: bool,
 }
 
-/// What a request is.
+/// How a request relates to the calls that are held.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Arrival {
     /// The first of a call.
@@ -98,13 +98,13 @@ pub(super) enum Step {
     GiveBack,
     /// Tell the client that the user is being asked.
     Progress,
-    /// Wait until something happens or, if there is one, until this time.
+    /// Wait for a change, or until a time if one is given.
     Wait(Option<Duration>),
 }
 
 impl HeldCalls {
-    /// A request came, which is to be given back so long after it. The later rounds of a call are never the same as a
-    /// call that was given back.
+    /// Adds a request, which is given back `after` this time. A later round is never matched with a call
+    /// that was given back.
     pub(super) fn arrive(
         &mut self,
         key: CallKey,

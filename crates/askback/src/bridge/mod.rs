@@ -111,7 +111,7 @@ pub struct Bridge {
     upstream: Arc<dyn Fn() -> Box<dyn Connect> + Send + Sync>,
     answers: Arc<dyn Answers>,
     event: Option<Arc<dyn Fn(Event) + Send + Sync>>,
-    /// What is added to the titles of clients.
+    /// The suffix of client titles.
     mark: String,
     hold: Option<HoldFor>,
     limits: Limits,

@@ -46,7 +46,7 @@ pub(super) struct Upstream {
     limits: AskingLimits,
     /// Whether the client has a session, on which it receives all list changes.
     has_session: bool,
-    /// What is added to the client's title.
+    /// The suffix of the client's title.
     mark: String,
     recent: RecentRounds,
 }

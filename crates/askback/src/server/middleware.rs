@@ -21,7 +21,7 @@
 //!     }
 //! }
 //!
-//! /// Refuses whoever is not known.
+//! /// Rejects unknown callers.
 //! struct Known;
 //!
 //! impl Middleware for Known {

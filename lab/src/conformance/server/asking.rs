@@ -5,13 +5,13 @@ use serde_json::Value;
 
 #[derive(Form)]
 pub(super) struct Sampling {
-    /// What the model is asked.
+    /// The prompt for the model.
     prompt: String,
 }
 
 #[derive(Form)]
 pub(super) struct Elicitation {
-    /// What the person is told.
+    /// The message for the user.
     message: String,
 }
 

@@ -24,7 +24,7 @@ struct Consent {
     ok: bool,
 }
 
-/// Greets whoever says their name, if need be already with the first call.
+/// Greets the user by name. The first call may have the answer already.
 ///
 /// A round written by hand: the suite answers before it was asked, and expects to be heard.
 #[tool]
@@ -50,7 +50,7 @@ pub(super) async fn test_input_required_result_sampling(ctx: Ctx) -> Result<Stri
     Ok(reply.content.text())
 }
 
-/// Asks where it may work.
+/// Asks for the folders in which it may work.
 #[tool]
 pub(super) async fn test_input_required_result_list_roots(ctx: Ctx) -> Result<String> {
     let roots = ctx.roots().key("client_roots").await?;
@@ -74,7 +74,7 @@ pub(super) async fn test_input_required_result_request_state(ctx: Ctx) -> Result
     })
 }
 
-/// Asks three questions in one round: a person, a model, and where it may work.
+/// Asks three questions in one round: a form, a completion and the roots.
 #[tool]
 pub(super) async fn test_input_required_result_multiple_inputs(ctx: Ctx) -> Result<String> {
     let (name, greeting, roots) = tokio::try_join!(
@@ -114,7 +114,7 @@ pub(super) async fn test_input_required_result_tampered_state(ctx: Ctx) -> Resul
     })
 }
 
-/// Asks whoever there is to ask: the person, else the model.
+/// Asks the user if the client supports that, otherwise the model.
 #[tool]
 pub(super) async fn test_input_required_result_capabilities(ctx: Ctx) -> Result<String> {
     if ctx.can_elicit() {

@@ -17,7 +17,7 @@ pub(super) async fn json_schema_2020_12_tool(
     Ok(Value::Object(contact.0).to_string())
 }
 
-/// Says what came, once beside the request and once in it.
+/// Returns what it received, in the headers and in the body.
 #[tool(input_schema = custom_schema())]
 pub(super) async fn test_custom_header(custom: PlainJson<Custom>) -> Result<String> {
     Ok(custom.0.value.unwrap_or_default())

@@ -6,7 +6,7 @@ use askback::{Ctx, Error, Form, Result, protocol::ErrorObject, tool};
 
 #[derive(Form)]
 pub(super) struct Greeting {
-    /// Who is greeted.
+    /// The name to greet.
     name: String,
 }
 
@@ -15,7 +15,7 @@ pub(super) struct Work {
     /// How long it takes.
     #[form(max = 3600, default = 1)]
     seconds: u32,
-    /// What it is called.
+    /// Its name.
     label: Option<String>,
 }
 

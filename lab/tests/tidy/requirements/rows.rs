@@ -78,7 +78,7 @@ macro_rules! words {
 }
 
 words! {
-    /// The level of a statement according to RFC 2119, or `fact` without one of its words.
+    /// The level of a statement according to RFC 2119, or `fact` if the statement has no RFC 2119 word.
     Level {
         Must = "MUST",
         MustNot = "MUST NOT",

@@ -334,7 +334,7 @@ async fn what_is_no_file_or_too_large_is_not_read() {
         (fits, None),
         (
             folder.path().to_owned(),
-            Some("it is no file, but a folder"),
+            Some("expected a file, got a folder"),
         ),
     ];
     // Opening this pipe would block, because no process writes to it.
