@@ -432,6 +432,10 @@ impl Drop for Full {
             let _ = out::print(&self.waiting);
             return;
         }
+        if !IS_TAKEN.load(Ordering::Relaxed) {
+            // The terminal was restored by a panic, whose message is where the region was.
+            return;
+        }
         let text = self.left();
         self.write(&text);
         restore();
