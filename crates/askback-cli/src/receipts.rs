@@ -48,7 +48,7 @@ type Counts = BTreeMap<String, u64>;
 #[derive(Debug)]
 struct ServerReceipts {
     folder: ReceiptFolder,
-    /// The text from which its key is derived.
+    /// The text from which the server's signing key is derived.
     server: String,
     name: String,
 }

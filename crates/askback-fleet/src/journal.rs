@@ -404,7 +404,8 @@ pub(crate) async fn end_session(
     keep(transaction, session, None, max_bytes).await
 }
 
-/// Stores a note of a session, or that it has ended. Older notes are removed if there is no room.
+/// Stores the note of a session, or `None` if the session has ended. Removes older notes if there
+/// is no room.
 async fn keep(
     transaction: &Transaction<'_>,
     session: &SessionRequest,

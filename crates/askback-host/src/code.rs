@@ -16,8 +16,8 @@ pub(crate) fn put(page: &mut Page, url: &str) {
         return page.item("× ", Style::Warning, words);
     };
     for row in rows {
-        // Not wrapped, although the page may count a block as two columns: a terminal that shows
-        // it so wide cannot show a code anyway.
+        // Not wrapped, even if the page counts a block character as two columns: a terminal that
+        // draws it that wide cannot show the code anyway.
         page.line(row);
     }
 }

@@ -282,7 +282,7 @@ mod tests {
         }
         assert!(is_over(&mut settling, SILENCE * 2).await);
         assert!(!settling.is_for_what_is_gone());
-        // No key can be meant for a question that the user ended.
+        // After the user ends a question, later keys are not meant for it.
         desk.update(asks(2, sample()));
         settling.show(&desk, false);
         assert!(is_over(&mut settling, SILENCE * 2).await);

@@ -132,7 +132,7 @@ impl Kind {
     /// Whether the client gives up a call whose connections were broken this often.
     pub(super) fn gives_up(&self, broken: u32) -> bool {
         match self.sdk {
-            // It sends a round up to five times in a row, and resumes a stream whenever it has begun.
+            // It sends a round up to five times in a row, and resumes any stream that has begun.
             Sdk::Askback => self.revision == Revision::LATEST && broken > 5,
             // In 2026-07-28 a client cannot resume the response to a round.
             _ if self.revision == Revision::LATEST => broken > 0,

@@ -237,7 +237,7 @@ fn take<T>(
     left_out: &mut Vec<String>,
 ) -> Result<usize, (&'static str, ClientError)> {
     let listed = listed.map_err(|error| (method, error))?;
-    // A tool with a wrong hint is usable. The trials of lists report the hint.
+    // A tool with a wrong hint is still usable. The list checks report the hint.
     let unusable = listed.left_out.iter().filter(|entry| !entry.is_hint);
     left_out.extend(unusable.map(ToString::to_string));
     Ok(listed.len())

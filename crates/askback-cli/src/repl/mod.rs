@@ -67,7 +67,7 @@ pub struct Repl<'a> {
     opening: OpeningServers,
     /// Reads of the other servers' lists.
     learning: JoinSet<LearnedCatalog>,
-    /// The number of each server's latest read, and the highest number so far.
+    /// The number of the latest read of each server. `last_reading` is the highest number.
     reading: BTreeMap<ServerId, u64>,
     last_reading: u64,
     /// Calls in the background.
@@ -272,7 +272,7 @@ impl<'a> Repl<'a> {
         }
         if are_wanted {
             let Session { client, host, .. } = &mut *self.session;
-            // Without the lists there are only fewer completions, and nothing to compare with.
+            // An error is ignored: the lists are only used for completions and to detect changes.
             if let Ok(lists) = attend(host, catalog::read(client, CatalogPart::All)).await {
                 host.list(server, lists);
             }

@@ -50,7 +50,6 @@ impl Agency {
         Self { process, address }
     }
 
-    /// Posts a message.
     fn post(&self, headers: &[(&str, &str)], message: &Value) -> Response {
         let mut stream = TcpStream::connect(&self.address).unwrap();
         let body = message.to_string();

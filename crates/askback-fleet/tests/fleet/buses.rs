@@ -80,7 +80,7 @@ async fn hear(bus: &dyn Bus, after: Option<u64>) -> HeardHints {
     heard.expect("something is heard").expect("the bus works")
 }
 
-/// Interrupts the connections of two processes, and checks that both hear of a gap and then of hints.
+/// Interrupts the connections of two processes, and checks that both receive a gap and then new hints.
 async fn interrupt([bus, other]: [Arc<dyn Bus>; 2], interruption: impl FnOnce()) {
     let begin = hear(&*other, None).await.cursor;
     interruption();

@@ -37,7 +37,7 @@ impl Source {
             FieldKind::Text(text) => self.text(text, dice, limits).map(Value::from),
             FieldKind::Number(number) if number.integer => integer(number, dice).map(Value::Number),
             FieldKind::Number(number) => decimal(number, dice).map(Value::Number),
-            // Servers ask for a yes before they act.
+            // Servers often use a boolean as a confirmation.
             FieldKind::Boolean(_) => Some(true.into()),
             FieldKind::Choice(choice) => option(&choice.options, dice.next()),
             FieldKind::Choices(choices) => Some(options(choices, dice)),

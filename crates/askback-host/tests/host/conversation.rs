@@ -360,7 +360,7 @@ fn a_server_that_asks_on_for_a_stopped_call_is_cancelled() {
         };
         assert_eq!(ask(&mut talk, id, of_no_call), [cancelled(id)]);
     }
-    // Folders may be asked for at any time, and so may a question that names its call.
+    // Still allowed: a request for roots, and a question that names its call.
     assert_eq!(ask(&mut talk, 5, roots()), []);
     assert_eq!(ask(&mut talk, 6, form("Sure?", "", "")), []);
     assert_eq!(talk.server(ids[0]).desk().ended(), WorstEnd::Answered);

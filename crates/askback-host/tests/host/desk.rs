@@ -129,7 +129,7 @@ pub(crate) fn event() -> impl Strategy<Value = Event> {
         // The numbers are assigned later.
         6 => question().prop_map(|question| Event::Asked(0, question)),
         1 => (0u64..30).prop_map(Event::Withdrawn),
-        // Represents the current question.
+        // Number 0 stands for the current question.
         1 => Just(Event::Withdrawn(0)),
         4 => any::<bool>().prop_map(|tool| reply_of_a_model("Two.", tool)),
         2 => Just(called_twice()),

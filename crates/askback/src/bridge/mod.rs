@@ -153,12 +153,12 @@ impl Bridge {
         self
     }
 
-    /// Gives calls in which [`Answers`] is asked back to a client with a session before it gives up. The function gets the
+    /// Returns calls that wait for [`Answers`] to a client with a session before the client times out. `hold` gets the
     /// client's description, and whether the call takes progress.
     ///
-    /// The call goes on at the server. The client is told to make the same call again (method, target and arguments), which
-    /// then waits for the first one and gets its result. While a question is open, the client is told of progress every 15
-    /// seconds, if it asked for that.
+    /// The call continues at the server. The client is told to repeat the call (same method, target and arguments); the
+    /// repeated call waits for the first one and gets its result. While a question is open, the client gets a progress
+    /// notification every 15 seconds, if it asked for progress.
     #[must_use]
     pub fn hold(
         mut self,

@@ -139,7 +139,7 @@ pub struct TakenCall {
     pub session: SessionId,
     /// The epoch in which it is taken.
     pub epoch: u32,
-    /// The record with which it was parked.
+    /// The record stored when the call was parked.
     pub record: Vec<u8>,
     /// The answers that are not part of the record, with their question numbers.
     pub answers: Vec<(u32, Vec<u8>)>,

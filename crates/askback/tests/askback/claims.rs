@@ -369,7 +369,7 @@ async fn a_failed_scan_forgets_nothing() {
     }
     fs::rename(&claims, &away).unwrap();
     store.purge(NOW).await.unwrap_err();
-    // With an empty shelf, this would be an error about the folder, which is still missing.
+    // The failed purge kept the shelf. A new scan would fail, because the folder is missing.
     let full = store.claim(request("d", NOW)).await;
     assert!(matches!(full, Err(StoreError::Full { .. })), "{full:?}");
     fs::rename(&away, &claims).unwrap();

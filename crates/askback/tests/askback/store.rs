@@ -324,7 +324,7 @@ fn no_owner_takes_the_room_for_the_states_of_others() {
         };
         let kept = |id| wait(store.get(id)).unwrap().is_some();
         let first = put(owner(0), NOW + 1);
-        // One owner alone gets an eighth, and keeps the latest items.
+        // One owner may use an eighth of the store. Its oldest items are evicted.
         let theirs: Vec<_> = (0..12).map(|turn| put(owner(1), EXPIRES + turn)).collect();
         let of_one = theirs.iter().filter(|id| kept(**id)).count();
         assert_eq!(of_one, MOST / 8 / 200_256);

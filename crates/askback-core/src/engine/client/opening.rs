@@ -369,8 +369,8 @@ fn initialized(result: Box<RawValue>, cx: &Context<'_>) -> OpeningStep {
     OpeningStep::Open(Box::new(greeting), Some(message))
 }
 
-/// Whether a failed probe shows that the server does not know it. An overloaded server, a failing
-/// proxy or missing authorization shows nothing (2026-07-28, basic/versioning, Compatibility
+/// Whether a failed probe shows that the server does not support it. Errors from an overloaded
+/// server, a failing proxy or missing authorization prove nothing (2026-07-28, basic/versioning, Compatibility
 /// Matrix).
 fn tells_era(error: &ClientError) -> bool {
     match error {

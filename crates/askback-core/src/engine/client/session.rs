@@ -580,7 +580,7 @@ impl Batches {
         self.close(number)
     }
 
-    /// Counts one response less. Returns the batch if it is complete and not empty.
+    /// Expects one response fewer. Returns the batch if it is complete and not empty.
     pub(super) fn close(&mut self, number: u64) -> Option<Vec<u8>> {
         let batch = self.open.get_mut(&number)?;
         batch.waiting = batch.waiting.saturating_sub(1);

@@ -19,7 +19,7 @@ mod with_tokens {
 
     struct Source {
         authorizer: Arc<Authorizer>,
-        /// Getting a token does not count as the server's time.
+        /// Pauses the server's timeouts while a token is obtained.
         pause: Pause,
     }
 

@@ -460,7 +460,7 @@ async fn a_client_is_told_that_its_question_waits() {
     note(&mut stream).await;
     let took = note(&mut stream).await;
     assert!(took.abs_diff(every) < Duration::from_secs(2), "{took:?}");
-    // Another process with the stream continues the numbers.
+    // A process that resumes the stream continues the progress numbers.
     drop(stream);
     let other = at(&session, &shared.node());
     let mut stream = other.resume(&last).await;

@@ -14,7 +14,7 @@ use tokio::{
 
 use super::{Stage, serving::Serving};
 
-/// Returns its name and the requested path.
+/// A router that answers every request with its name, the method and the path.
 fn named(name: &'static str) -> Router {
     Router::new().fallback(move |request: Request| async move {
         format!("{name}: {} {}", request.method(), request.uri())
