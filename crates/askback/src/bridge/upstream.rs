@@ -125,8 +125,7 @@ impl Upstream {
         ctx: &ForwardCtx,
         held: Option<&Arc<LiveCall>>,
     ) -> Result<Forwarded> {
-        let key = CallKey::of(&request)?;
-        self.take_up(&mut request, &key, ctx, held).await?;
+        self.take_up(&mut request, ctx, held).await?;
         request.meta = self.meta(ctx);
         for _ in 0..=self.limits.rounds {
             let outcome = self.exchange(request.clone().into(), ctx, held).await;
@@ -135,11 +134,11 @@ impl Upstream {
                     None => return Ok(self.result(result)),
                     Some(asks) => match self.answer_round(asks, &request, ctx, held).await? {
                         Round::Pass(asks) => {
-                            self.recent.add(key, asks, Instant::now());
+                            self.remember(&request, asks)?;
                             return Ok(self.result(result));
                         }
                         Round::Ask(asks) => {
-                            self.recent.add(key, asks.clone(), Instant::now());
+                            self.remember(&request, asks.clone())?;
                             return Ok(Forwarded::NeedInput(asks));
                         }
                         Round::Again(responses, state) => (Some(responses), state),
@@ -310,7 +309,6 @@ impl Upstream {
     async fn take_up(
         &self,
         request: &mut OtherRequest,
-        key: &CallKey,
         ctx: &ForwardCtx,
         held: Option<&Arc<LiveCall>>,
     ) -> Result<()> {
@@ -319,7 +317,11 @@ impl Upstream {
             return Ok(());
         }
         let (state, answers) = round_of(request);
-        let recent = self.recent.take(key, state.as_deref(), Instant::now());
+        if state.is_none() && answers.is_none() {
+            return Ok(());
+        }
+        let key = CallKey::of(request)?;
+        let recent = self.recent.take(&key, state.as_deref(), Instant::now());
         let shared = match &state {
             Some(state) => ctx.open::<SharedRound>(request, state)?,
             None => None,
@@ -354,6 +356,15 @@ impl Upstream {
         request
             .set_round(Some(&answers), state.as_deref())
             .map_err(Error::internal)
+    }
+
+    /// Remembers the questions of a round for a short time, if a refusal could be answered here.
+    fn remember(&self, request: &OtherRequest, round: InputRequiredResult) -> Result<()> {
+        if self.lent != ClientCapabilities::default() {
+            self.recent
+                .add(CallKey::of(request)?, round, Instant::now());
+        }
+        Ok(())
     }
 
     async fn answer_here(
