@@ -202,7 +202,7 @@ async fn answer(
     _: &Limits,
 ) -> Result<Option<ElicitResult>, Error> {
     Err(Error::usage(
-        "questions of other programs are not there on this system yet",
+        "questions of other programs cannot be answered on this system yet",
     ))
 }
 

@@ -215,8 +215,8 @@ impl WrapArgs {
             // The client starts the command in another folder.
             let file = std::path::absolute(file).map_err(|error| Error::unread(file, error))?;
             let file = file.to_str().map(str::to_owned);
-            let file =
-                file.ok_or_else(|| Error::usage("the path of the answers file is no text"))?;
+            let file = file
+                .ok_or_else(|| Error::usage("the path of the answers file is not valid UTF-8"))?;
             options.extend(["--answers".to_owned(), file]);
         }
         let ask = self.ask.and_then(|ask| ask.to_possible_value());

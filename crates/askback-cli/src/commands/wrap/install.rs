@@ -301,7 +301,10 @@ fn shell_word(name: &str) -> String {
 /// differs.
 fn program(is_of_project: bool) -> Result<String, Error> {
     let own = env::current_exe().map_err(|error| {
-        Error::usage(words!("the path of askback is not known: {}", given(error)))
+        Error::usage(words!(
+            "the path of askback cannot be found: {}",
+            given(error)
+        ))
     })?;
     let is_own = |path: &PathBuf| fs::canonicalize(path).ok() == fs::canonicalize(&own).ok();
     let path = find_program("askback").filter(is_own);
@@ -310,7 +313,9 @@ fn program(is_of_project: bool) -> Result<String, Error> {
     }
     let path = path.unwrap_or(own);
     let text = path.to_str().map(str::to_owned);
-    text.ok_or_else(|| Error::usage("the path of askback is no text, and cannot be in the file"))
+    text.ok_or_else(|| {
+        Error::usage("the path of askback is not valid UTF-8, so it cannot be written to the file")
+    })
 }
 
 /// Finds a program by its path, or as a shell does.
