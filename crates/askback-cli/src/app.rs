@@ -33,7 +33,7 @@ use crate::{
 
 /// Open any MCP server, answer what it asks
 ///
-/// In a conversation, /help lists the commands. Without any word: a demonstration.
+/// In a conversation, /help lists the commands. Without a server, askback opens a demonstration.
 #[derive(Debug, Parser)]
 #[command(
     name = "askback",
@@ -364,7 +364,7 @@ mod tests {
     /// The options listed under a heading in every command. All others are listed under `Options`.
     const HEADINGS: [(&str, &[&str]); 2] = [
         (
-            "Signing in, where a server at an address wants it",
+            "Signing in, if a server at a URL requires it",
             &[
                 "scope",
                 "client-id",
@@ -375,7 +375,7 @@ mod tests {
             ],
         ),
         (
-            "Models, for servers that want a text of one",
+            "Models, for servers that ask a model",
             &["model", "model-url", "model-key-file"],
         ),
     ];

@@ -41,10 +41,10 @@ mod named {
 
     /// The options of models.
     #[derive(Debug, Clone, Default, clap::Args)]
-    #[command(next_help_heading = "Models, for servers that want a text of one")]
+    #[command(next_help_heading = "Models, for servers that ask a model")]
     pub struct ModelArgs {
-        /// Have this model reply, once you have seen what it is sent: openai/…, anthropic/… or
-        /// ollama/… with its name; else that of the variable ASKBACK_MODEL
+        /// Let this model reply after you have seen the request: openai/NAME, anthropic/NAME or
+        /// ollama/NAME [default: the variable ASKBACK_MODEL]
         #[arg(long, value_name = "PROVIDER/NAME")]
         model: Option<ModelName>,
         /// The address of the provider, if it is not its own: https, or http on this machine

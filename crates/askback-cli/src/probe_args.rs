@@ -37,7 +37,7 @@ const EXIT: Duration = Duration::from_secs(5);
 pub struct ProbeArgs {
     #[command(flatten)]
     target: TargetArgs,
-    /// Wait so many seconds for an answer
+    /// Wait this many seconds for an answer
     #[arg(long, value_name = "SECONDS", value_parser = seconds_until(MOST_SECONDS))]
     timeout: Option<u64>,
     // Must follow all options without a heading, because clap applies a heading to everything after it.

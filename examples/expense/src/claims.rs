@@ -58,7 +58,7 @@ impl Claims {
         .await
     }
 
-    /// Approves another user's claim. Returns whether there is one.
+    /// Approves another user's claim. Returns whether the claim exists.
     pub(crate) async fn approve(self, number: i64, approver: String) -> Result<bool, Failure> {
         let approve = "UPDATE claims SET approved = 1 WHERE number = ?1 AND owner <> ?2";
         self.with(move |database| Ok(database.execute(approve, (number, approver))? == 1))

@@ -164,7 +164,7 @@ async fn sign_in(ctx: Ctx, State(approvers): State<Approvers>) -> Result<&'stati
     Ok("You are signed in.")
 }
 
-/// Approves a claim of somebody else.
+/// Approves a claim of another user.
 #[tool]
 async fn approve(ctx: Ctx, State(claims): State<Claims>, number: i64) -> Result<[ContentBlock; 2]> {
     let approved = claims.approve(number, owner(ctx.principal())).await;

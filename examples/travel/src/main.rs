@@ -78,7 +78,7 @@ async fn connect_bus(address: &str) -> Result<Arc<dyn Bus>> {
     Ok(Arc::new(NatsBus::connect(&secret, SERVICE).await?))
 }
 
-/// Serves with the key and the bookings beside a file.
+/// Serves with the key and the bookings in the folder of a file.
 async fn serve<S: Store + Journal + 'static>(
     address: &str,
     file: &Path,

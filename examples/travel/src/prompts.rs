@@ -89,7 +89,7 @@ pub(crate) async fn trip_report(
     ])
 }
 
-/// Shows a postcard and asks what is to be seen there.
+/// Shows a postcard and asks what there is to see.
 #[prompt(title = "Show a destination", complete(destination = complete_destination))]
 pub(crate) async fn show_destination(show: Show) -> Result<Vec<PromptMessage>> {
     let destination = Destination::named(&show.destination)?;

@@ -43,7 +43,7 @@ pub(crate) async fn destinations() -> Result<String> {
     Ok(serde_json::to_string_pretty(&destinations)?)
 }
 
-/// A destination: what is to be seen, when to go, and what a week costs.
+/// A destination: what to see, when to go, and what a week costs.
 #[resource(
     uri = "travel://destinations/{name}",
     title = "Destination",

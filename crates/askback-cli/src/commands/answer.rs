@@ -57,11 +57,11 @@ Examples:
   askback answer k3f size=large
   askback answer --file rules.yaml
 
-askback call TOOL … --park prints a question with its id and ends with 8. This command goes on \
-with it, and prints the result, or the next question with an id of its own.
+askback call TOOL … --park prints a question with its id and exits with 8. This command \
+continues the call, and prints the result, or the next question with its own id.
 
-Without an ID, it lists what waits. At a terminal it then waits for the questions of all your programs that have no terminal to ask at, and shows them; with --file the rules of an answers file answer \
-them, and --web puts them on a page in your browser. Ctrl-C ends that, and open questions stay for another askback answer. With an ID alone, it prints the question again, or sends an answer again that got no result. A new answer replaces that one. A field that is not given has its \
+Without an ID, it lists the waiting calls. At a terminal it then shows the questions of all your programs that have no terminal, as they arrive; with --file the rules of an answers file answer \
+them, and --web shows them on a page in your browser. Ctrl-C leaves, and open questions wait for another askback answer. With only an ID, it prints the question again, or sends an answer again that got no result. A new answer replaces that one. A field without a value here has its \
 default. A call waits for 24 hours; its server may accept its state for less.
 
 Exit codes: those of askback call, and 8 if a question waits.";
@@ -70,12 +70,12 @@ Exit codes: those of askback call, and 8 if a question waits.";
 #[derive(Debug, Clone, clap::Args)]
 #[command(after_help = AFTER)]
 pub struct AnswerArgs {
-    /// The id of the call; without one, what waits is listed
+    /// The id of the call; without an id, the command lists the waiting calls
     id: Option<String>,
     /// The fields of the form: key=value, read as at a terminal (yes, the title of an option), or key:=json
     #[arg(value_name = "FIELD=VALUE")]
     fields: Vec<String>,
-    /// The question, where several wait at once
+    /// The question, if several wait at once
     #[arg(long, value_name = "KEY", requires = "id")]
     key: Option<String>,
     /// Send the form with its defaults, or agree to the link
@@ -84,26 +84,25 @@ pub struct AnswerArgs {
     /// Say no
     #[arg(long, requires = "id", conflicts_with_all = ["cancel", "fields"])]
     decline: bool,
-    /// Why not; the server is told
+    /// Why you say no; the server sees this
     #[arg(long, value_name = "WHY", requires = "decline", conflicts_with_all = ["accept", "cancel", "fields"])]
     reason: Option<String>,
-    /// Say neither yes nor no
+    /// Dismiss the question without a yes or no
     #[arg(long, requires = "id", conflicts_with = "fields")]
     cancel: bool,
-    /// Send values of this command line to a form that asks for secrets; FIELD=- reads one from the
-    /// standard input instead
+    /// Allow secret values on this command line; FIELD=- reads a value from standard input instead
     #[arg(long, requires = "id")]
     secret: bool,
-    /// Print the result, and a question that waits, as JSON; without a terminal a question is JSON in any case
+    /// Print the result or the next question as JSON; without a terminal, a question is always JSON
     #[arg(long)]
     json: bool,
-    /// Answer the questions that come by the rules of this file; `askback help answers` describes them
+    /// Answer questions by the rules of this file; `askback help answers` describes them
     #[arg(long, value_name = "RULES", conflicts_with_all = ["id", "json"])]
     file: Option<PathBuf>,
     /// Ask one question a line, for a screen reader or a simple terminal
     #[arg(long, conflicts_with_all = ["id", "json", "file"])]
     plain: bool,
-    /// Answer the questions that come on a page in the browser, and at the terminal if there is one
+    /// Answer questions on a page in the browser, and at the terminal if there is one
     #[arg(long, conflicts_with_all = ["id", "json", "file"])]
     web: bool,
     /// Be the page that opens by itself: end if there is one, or if no program has had questions for a while

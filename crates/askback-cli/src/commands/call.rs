@@ -58,9 +58,8 @@ pub const EXIT_CODES: &str = "\
 
 /// Call a tool and print its result
 ///
-/// Questions and notes go to the standard error, the result alone to the standard output. At a
-/// terminal, arguments that the tool requires and that are missing are asked for. Without a terminal
-/// and without --answers, questions are cancelled.
+/// Questions and notes go to standard error, only the result to standard output. At a terminal, askback
+/// asks for missing required arguments. Without a terminal and without --answers, it cancels questions.
 ///
 /// `askback help answers` and `askback help exit-codes` say more.
 #[derive(Debug, Clone, clap::Args)]
@@ -69,19 +68,19 @@ pub const EXIT_CODES: &str = "\
     after_help = "Examples:\n  askback call server.py order_pizza size=large\n  askback call order_pizza --answers answers.yaml --url https://example.com/mcp"
 )]
 pub struct CallArgs {
-    /// The tool
+    /// The name of the tool
     tool: String,
-    /// Its arguments: key=value, read as the tool declares it, or key:=json
+    /// The tool's arguments: key=value, of the type that the tool declares, or key:=json
     #[arg(value_name = "KEY=VALUE")]
     arguments: Vec<String>,
     /// A file of answers, YAML or JSON
     #[arg(long, value_name = "FILE")]
     answers: Option<PathBuf>,
-    /// Write the call, its questions and what came of it into this new file, as a suite
+    /// Write the call, its questions and its outcome to this new file, as a suite
     #[arg(long, value_name = "FILE")]
     record: Option<PathBuf>,
-    /// Where the server asks, print the question and end with 8: `askback answer` goes on, at any time and
-    /// from any process of yours. With --json, and where no terminal shows it, it is JSON. Only in 2026-07-28
+    /// If the server asks, print the question and exit with 8: `askback answer` continues the call, at any
+    /// time. With --json, or without a terminal, the question is JSON. Only in 2026-07-28
     #[arg(long, conflicts_with_all = ["answers", "record"])]
     park: bool,
     /// Print the result as JSON

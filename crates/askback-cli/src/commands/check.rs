@@ -41,11 +41,11 @@ Examples:
   askback check server.py
   askback check --tool book city=Rome --url https://example.com/mcp
 
-No tool is called that may change something, except those that --tool names; their questions are declined. Never \
+The check calls only tools that change nothing and those that --tool names, and declines their questions. It never \
 signs in.
 
-Exit codes: 0 no fault, 1 a step failed, or a MUST is broken that --allow does not name, 2 usage, 4 the server does not \
-speak --protocol, 5 a sign-in is required (askback list --url URL signs in).";
+Exit codes: 0 no fault, 1 a step failed or the server breaks a MUST that --allow does not name, 2 usage, 4 the server \
+does not speak --protocol, 5 a sign-in is required (askback list --url URL signs in).";
 
 /// Find out why a server cannot be used, and what it does wrong
 #[derive(Debug, Clone, clap::Args)]
@@ -57,27 +57,27 @@ pub struct CheckArgs {
     /// Stop after the steps that a client takes: is the server usable?
     #[arg(long)]
     pub quick: bool,
-    /// A tool that may be called though it may change something, and its arguments: key=value or
-    /// key:=json; may be given again
+    /// Also call this tool, which may change something, with these arguments: key=value or key:=json; may be
+    /// given again
     #[arg(long, value_names = ["NAME", "KEY=VALUE"], num_args = 1..)]
     tool: Vec<String>,
-    /// Try this protocol revision alone, such as 2025-06-18; otherwise all that the server speaks
+    /// Check only this protocol revision, such as 2025-06-18 [default: all that the server speaks]
     #[arg(long, value_name = "REVISION", value_parser = revision)]
     protocol: Option<Revision>,
-    /// The same server in the same mcp.json by another name, whose headers are those of another
-    /// principal: a state of the one is tried by the other
+    /// Another name of the same server in mcp.json, with the headers of another user: the check tries whether
+    /// each user can use the other's states
     #[arg(long, value_name = "NAME")]
     other: Option<String>,
-    /// Send a state again after so many seconds, when it should have lapsed
+    /// Send a state again after this many seconds, when it should have expired
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..=MAX_LAPSE))]
     lapse: Option<u64>,
-    /// End with 1 for each finding, not only for a MUST
+    /// Exit with 1 for any finding, not only for a broken MUST
     #[arg(long)]
     strict: bool,
-    /// A rule that the server may break, by its id; may be given again
+    /// Allow the server to break the rule with this id; may be given again
     #[arg(long, value_name = "ID", value_parser = rules::known)]
     allow: Vec<&'static str>,
-    /// Show the rules that were kept, too, and those that could not be tried
+    /// Also show the rules that the server keeps, and those that could not be tried
     #[arg(long)]
     all: bool,
     /// Print it as JSON

@@ -18,10 +18,10 @@ use crate::{
 
 /// Get a prompt or a resource and print it
 ///
-/// Questions and notes go to the standard error, the result alone to the standard output: the messages
-/// of a prompt; the text of a resource, or the kind and size of what is no text, whose bytes --json has.
-/// At a terminal, missing arguments of a prompt and the variables of a URI template are asked for. Exit
-/// codes are those of `askback call`.
+/// Questions and notes go to standard error, only the result to standard output: the messages of a prompt,
+/// or the text of a resource. For binary content it is the type and the size; --json has the bytes. At a
+/// terminal, askback asks for missing arguments of a prompt and variables of a URI template. The exit codes
+/// are the same as for `askback call`.
 #[derive(Debug, Clone, clap::Args)]
 #[command(
     override_usage = "askback get [OPTIONS] [SERVER] <NAME|URI> [KEY=VALUE]... [-- <CMD>...]",

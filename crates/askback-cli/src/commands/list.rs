@@ -27,28 +27,27 @@ use crate::{
 
 /// List the tools, prompts, resources and resource templates of a server
 ///
-/// As JSON it is one object, with a list under `tools`, `prompts`, `resources` and
-/// `resourceTemplates` for each kind that was asked for. A server that has none of a kind has an
-/// empty list.
+/// With --json it prints one object, with a list under `tools`, `prompts`, `resources` and
+/// `resourceTemplates` for each requested kind. The list is empty if the server has no such entry.
 ///
-/// With --complete, what the server suggests is printed, one a line: askback list server.py
-/// --complete review language=py. Further words are arguments that are known already.
+/// With --complete it prints the server's suggestions, one a line: askback list server.py
+/// --complete review language=py. Further words are arguments that are already known.
 #[derive(Debug, Clone, clap::Args)]
 #[command(
     after_help = "Examples:\n  askback list server.py tools\n  askback list https://example.com/mcp --all"
 )]
 pub struct ListArgs {
     /// The server, unless an option names it: a URL, a name in mcp.json, or a file such as server.py; then
-    /// the kinds to list, or else all: tools, prompts, resources, templates
+    /// the kinds to list: tools, prompts, resources, templates [default: all]
     #[arg(value_name = "[SERVER] KIND")]
     words: Vec<String>,
-    /// Say first what the server is: its name, revision, capabilities and instructions
+    /// First print the server's name, revision, capabilities and instructions
     #[arg(long)]
     all: bool,
-    /// Print what the server suggests for an argument of this prompt or URI template
+    /// Print the server's suggestions for an argument of this prompt or URI template
     #[arg(long, value_name = "NAME", conflicts_with = "all")]
     complete: Option<String>,
-    /// Print it as JSON
+    /// Print the lists as JSON
     #[arg(long)]
     json: bool,
     #[command(flatten)]

@@ -33,17 +33,17 @@ const FILES: [(&str, &str); 8] = [
 /// The longest name, in characters.
 const LONGEST: usize = 64;
 
-/// Make a server to begin with
+/// Create a server project to start from
 ///
-/// It is a Cargo project in a new folder, which builds and passes as it is: a tool that asks, its tests, a
-/// suite, an answers file, and a CI file.
+/// It is a Cargo project in a new folder: a tool that asks, its tests, a suite, an answers file and a CI
+/// file. It builds and its tests pass without changes.
 #[derive(Debug, Clone, clap::Args)]
 #[command(after_help = "Example: askback new my-server --path ../askback")]
 pub struct NewArgs {
     /// The name of the project and of its folder: small letters, digits and dashes
     #[arg(value_parser = name)]
     name: String,
-    /// Build with the library of this checkout of askback, in place of the published one
+    /// Build with the library in this checkout of askback instead of the published one
     #[arg(long, value_name = "DIR")]
     path: Option<PathBuf>,
 }

@@ -45,7 +45,7 @@ pub struct OpenArgs {
     /// Watch these files and folders instead
     #[arg(long, value_name = "PATH", num_args = 1..)]
     watch_files: Vec<PathBuf>,
-    /// Leave out the files of this glob, such as logs
+    /// Ignore the files that this glob matches, such as logs
     #[arg(long, value_name = "GLOB")]
     ignore: Vec<String>,
     #[command(flatten)]

@@ -11,11 +11,11 @@ use crate::error::Error;
 /// The scope that every request to the travel agency needs.
 const READ: &str = "travel:read";
 
-/// The callers that are let in; everybody on this machine if nothing is given
+/// The clients that are let in: every client on this machine, unless an option says otherwise
 #[derive(Debug, Clone, Default, clap::Args)]
 pub(super) struct Protecting {
-    /// Let in only whoever sends a token; this one is NAME's. For development: without TOKEN, one
-    /// is drawn and shown
+    /// Accept only requests with a token; this one is the token of the user NAME. Without TOKEN, a random
+    /// one is made and shown. For development
     #[arg(long, value_name = "NAME[=TOKEN]", requires = "http")]
     development_token: Vec<String>,
     /// The scopes of those tokens
@@ -26,7 +26,7 @@ pub(super) struct Protecting {
         default_value = "travel:read travel:book"
     )]
     development_scopes: String,
-    /// Let in only whoever sends a token of this authorization server, for the address served at
+    /// Accept only requests with a token of this authorization server for the address served at
     #[arg(
         long,
         value_name = "URL",

@@ -23,7 +23,7 @@ use crate::{
 /// The largest `--page-size`.
 const MOST_ITEMS: i64 = 1000;
 
-/// Serve one of the servers this program carries
+/// Serve a demo server that is part of askback
 #[derive(Debug, Clone, clap::Args)]
 pub struct ServeArgs {
     #[command(subcommand)]

@@ -30,8 +30,9 @@ use crate::{
 
 /// List the servers of this folder and of other clients, import them, and sign out
 ///
-/// Files of Claude Code, Claude Desktop, Cline, Codex, Copilot CLI, Cursor, fast-agent, Gemini CLI, Goose,
-/// opencode, Qwen Code and VS Code are looked for, beside mcp.json. No server is started. --server NAME --from CLIENT opens one.
+/// Reads mcp.json and the files of Claude Code, Claude Desktop, Cline, Codex, Copilot CLI, Cursor, fast-agent,
+/// Gemini CLI, Goose, opencode, Qwen Code and VS Code. Starts no server: `askback --server NAME --from CLIENT`
+/// opens one.
 #[derive(Debug, Clone, clap::Args)]
 #[command(
     args_conflicts_with_subcommands = true,

@@ -46,7 +46,7 @@ A path begins in the folder of the suite, and the server is started there.";
 
 /// Test a server by a suite of cases
 ///
-/// The standard output has a line for each case, and more where one failed: what was expected, what
+/// Standard output has a line for each case, and more if one failed: what was expected, what
 /// came, and what the server asked. With --format it has the report for programs, and the standard
 /// error has the lines, unless the report goes to a file.
 ///

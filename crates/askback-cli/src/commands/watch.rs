@@ -24,10 +24,10 @@ use crate::{
 /// The largest `--count`.
 const MOST_CHANGES: i64 = 1_000_000;
 
-/// Print a line for each change: of the lists of a server, or of resources
+/// Print a line for each change of a server's lists or resources
 ///
-/// It goes on until Ctrl-C (exit code 130) or --count. A note on the standard error says what is
-/// watched, and what the server does not tell of; if that is everything, the command ends with 2.
+/// Runs until Ctrl-C (exit code 130) or --count. A note on standard error says what is watched, and
+/// which changes the server does not report. If it reports none of them, the exit code is 2.
 #[derive(Debug, Clone, clap::Args)]
 #[command(
     override_usage = "askback watch [OPTIONS] [SERVER] [URI]... [-- <CMD>...]",
@@ -37,13 +37,13 @@ pub struct WatchArgs {
     /// The resources to watch; without any, the lists of tools, prompts and resources
     #[arg(value_name = "URI")]
     uris: Vec<String>,
-    /// Watch the lists beside the resources
+    /// Watch the lists as well as the resources
     #[arg(long)]
     lists: bool,
-    /// End after so many changes
+    /// Exit after this many changes
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=MOST_CHANGES))]
     count: Option<u32>,
-    /// Print each change as an object of JSON, on a line of its own
+    /// Print each change as a line of JSON
     #[arg(long)]
     json: bool,
     #[command(flatten)]

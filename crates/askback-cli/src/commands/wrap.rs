@@ -93,29 +93,29 @@ pub struct WrapArgs {
     entry: Option<String>,
     #[command(flatten)]
     target: TargetArgs,
-    /// Put this command before the server NAME in the file of this client, with a longer timeout
+    /// Change the server NAME in this client's file so that it starts through askback, with a longer timeout
     #[arg(long = "in", value_name = "CLIENT", value_enum, conflicts_with_all = ["url", "server", "config", "from", "command"])]
     client: Option<&'static KnownClient>,
-    /// With --in: put back what was in the file
+    /// With --in: restore the server's previous entry
     #[arg(long, requires = "client", conflicts_with = "doctor")]
     undo: bool,
-    /// Say what is set up for the clients on this machine, and what is wrong
+    /// Say which clients on this machine use `askback wrap`, and what is wrong
     #[arg(long, conflicts_with_all = ["entry", "url", "server", "config", "from", "command"])]
     doctor: bool,
     /// Answer questions from this file, YAML or JSON
     #[arg(long, value_name = "FILE")]
     answers: Option<PathBuf>,
-    /// Ask the client what it takes (client), but for what it is known not to show (auto), or answer everything here [default: auto]
+    /// Who asks the person: the client whenever it can (client), the client unless it is known not to show the question (auto), or always askback (here) [default: auto]
     #[arg(long, value_name = "WHO", value_enum)]
     ask: Option<Ask>,
-    /// Give a call back to the client after this long, if a question in it waits here [default: by the client]
+    /// Give a call back to the client after this long, if its question still waits here [default: depends on the client]
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     hold: Option<u64>,
-    /// How the user learns that a question waits: a page in the browser that opens by itself, or else a notice of the
-    /// desktop (browser); the notice alone (notice); or nothing but the standard error (none) [default: browser]
+    /// How the user learns that a question waits: a page opens in the browser, or else a desktop notice (browser);
+    /// only the notice (notice); only standard error (none) [default: browser]
     #[arg(long, value_name = "HOW", value_enum)]
     show: Option<Show>,
-    /// The file with options for servers by their names [default: askback/wrap.toml in the user's folder of settings]
+    /// The file with options for each server [default: askback/wrap.toml in the user's settings folder]
     #[arg(long, value_name = "FILE", conflicts_with_all = ["client", "doctor"])]
     policy: Option<PathBuf>,
     /// The folder of the questions, in place of the user's

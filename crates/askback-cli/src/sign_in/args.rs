@@ -21,26 +21,26 @@ use crate::{
 
 /// The options of signing in.
 #[derive(Debug, Clone, Default, clap::Args)]
-#[command(next_help_heading = "Signing in, where a server at an address wants it")]
+#[command(next_help_heading = "Signing in, if a server at a URL requires it")]
 pub struct SignInArgs {
-    /// Ask for this scope beside those the server wants; may be given again
+    /// Request this scope in addition to those that the server requires; may be given again
     #[arg(long, value_name = "SCOPE")]
     scope: Vec<String>,
     /// The id of a client that was registered by hand
     #[arg(long, value_name = "ID")]
     client_id: Option<String>,
-    /// The authorization server it is registered with, as that names itself; else the first it is
-    /// used with. A secret of the environment needs it
+    /// The issuer of the authorization server that the client is registered with [default: the first
+    /// that it is used with]. Required if the secret comes from the environment
     #[arg(long, value_name = "URL", requires = "client_id")]
     client_issuer: Option<String>,
-    /// A file with the secret of that client; else the variable ASKBACK_CLIENT_SECRET, if
-    /// --client-issuer says whose it is
+    /// A file with the client's secret [default: the variable ASKBACK_CLIENT_SECRET, if --client-issuer
+    /// is given]
     #[arg(long, value_name = "FILE", requires = "client_id")]
     client_secret_file: Option<PathBuf>,
-    /// The port of this machine that the browser comes back to; else any that is free
+    /// The local port that the browser returns to [default: any free port]
     #[arg(long, value_name = "PORT")]
     callback_port: Option<u16>,
-    /// Where to keep what a sign-in gives
+    /// Where to keep the tokens
     #[arg(long, value_name = "PLACE", value_enum, default_value_t)]
     credentials: Place,
 }

@@ -42,7 +42,7 @@ pub(super) fn whole(number: &Number) -> Option<Number> {
 
 /// Returns a whole number as it was written, or `None` if it may have been rounded.
 pub(super) fn read_exactly(number: &Number) -> Option<Number> {
-    /// From here on, several whole numbers share a float.
+    /// 2^53: from here on, several whole numbers have the same float.
     const SHARED: f64 = 9_007_199_254_740_992.0;
     let is_rounded = number.is_f64() && number.as_f64().is_none_or(|n| n.abs() >= SHARED);
     whole(number).filter(|_| !is_rounded)

@@ -147,7 +147,7 @@ impl Child {
             };
             let folder = self.command.as_std().get_current_dir();
             let error = match folder.filter(|folder| !folder.is_dir()) {
-                // Otherwise the system's error would blame the program.
+                // The system says that the program was not found, which would mislead.
                 Some(folder) => match &self.shown_as {
                     Some(_) => "its folder does not exist".to_owned(),
                     None => format!("the folder `{}` does not exist", folder.display()),

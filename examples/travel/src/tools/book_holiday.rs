@@ -9,7 +9,7 @@ use crate::{
     data::{Destination, INSURANCE},
 };
 
-/// What is to be booked: the tool's arguments.
+/// The tool's arguments.
 #[derive(Form)]
 pub(crate) struct Trip {
     /// Where to: Barcelona, Innsbruck, Kyoto, Lisbon, Marrakesh, New York, Reykjavik or Rome.
@@ -24,7 +24,7 @@ pub(crate) struct Trip {
     travellers: u8,
 }
 
-/// What the person would like: the first question.
+/// The first question.
 #[derive(Form)]
 struct Wishes {
     /// Shall we book this holiday?

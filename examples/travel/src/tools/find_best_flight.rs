@@ -32,12 +32,12 @@ pub(crate) struct Recommendation {
     flights: Vec<Flight>,
     /// Who chose, and how.
     chosen_by: String,
-    /// What the model had to say.
+    /// The model's comment.
     #[serde(skip_serializing_if = "Option::is_none")]
     advice: Option<String>,
 }
 
-/// Compares flights and recommends three, with the help of the client's model where it has one.
+/// Compares flights and recommends three. If the client has a model, the model helps to choose.
 #[tool(title = "Find the best flight", read_only)]
 pub(crate) async fn find_best_flight(
     ctx: Ctx,

@@ -1,4 +1,4 @@
-//! Saves a file inside one of the client's folders or, for clients on other machines, in the operator's folder.
+//! Saves a file in the client's folders or, for clients on other machines, in the operator's folder.
 
 use std::{
     fmt::Write as _,
@@ -22,14 +22,14 @@ const MOST: usize = 100;
 /// The tool's arguments.
 #[derive(Form)]
 pub(crate) struct Itinerary {
-    /// The file: a path within one of the client's folders, or the whole path.
+    /// The file: a path within the client's folders, or the whole path.
     #[form(min_length = 1, max_length = 1000)]
     file: String,
     /// What to write.
     text: String,
 }
 
-/// Writes an itinerary to a file in one of the folders the client shares.
+/// Writes an itinerary to a file in the folders that the client shares.
 #[tool(
     title = "Save an itinerary",
     destructive,
@@ -56,10 +56,10 @@ pub(crate) async fn save_itinerary(ctx: Ctx, itinerary: Itinerary) -> Result<Str
     Ok(format!("Saved to {}.", target.display()))
 }
 
-/// The tool's arguments where the operator named the folder.
+/// The tool's arguments if the operator named the folder.
 #[derive(Form)]
 pub(crate) struct NamedItinerary {
-    /// What the file is called: a name without a path, of letters, digits, spaces, dashes,
+    /// The file's name without a path, of letters, digits, spaces, dashes,
     /// underscores and dots.
     #[form(min_length = 1, max_length = 64)]
     file: String,
@@ -108,7 +108,7 @@ enum Saved {
     No,
 }
 
-/// Writes an itinerary to a file that the agency keeps for whoever saves it.
+/// Writes an itinerary to a file that the agency keeps for this user.
 #[tool(
     name = "save_itinerary",
     title = "Save an itinerary",
@@ -194,7 +194,7 @@ async fn count(folder: &Path) -> io::Result<usize> {
     Ok(count)
 }
 
-/// The path to write to, if one of the folders contains it.
+/// Returns the path to write to, if it is within the folders.
 async fn find(folders: &[PathBuf], file: &Path) -> Option<PathBuf> {
     for folder in folders {
         // A folder that does not exist contains nothing.

@@ -19,7 +19,7 @@ pub(crate) struct Tailor {
     destination: String,
 }
 
-/// What the person would like.
+/// The trip that the person would like.
 #[derive(Form)]
 struct Preferences {
     /// What the trip is called.
@@ -69,7 +69,7 @@ enum Pace {
     Fast,
 }
 
-/// What is eaten where.
+/// The meals that are included.
 #[derive(Form)]
 enum Meals {
     #[form(title = "No meals")]
@@ -80,7 +80,7 @@ enum Meals {
     HalfBoard,
 }
 
-/// What one travels for.
+/// The interests of the travellers.
 #[derive(Form)]
 enum Interest {
     Food,
@@ -90,7 +90,7 @@ enum Interest {
     Nature,
 }
 
-/// What can be had besides.
+/// The extras.
 #[derive(Form)]
 enum Extra {
     #[form(title = "A car from the airport")]
@@ -101,7 +101,7 @@ enum Extra {
     Bicycle,
 }
 
-/// What the person asked for.
+/// The trip that the person asked for.
 #[derive(Serialize)]
 pub(crate) struct Tailored {
     destination: &'static str,

@@ -83,7 +83,7 @@ impl EventId {
             };
             return Some(Self {
                 stream: StreamName::Call(read_call(call)?),
-                // One is added to it later.
+                // The next event has this number plus one, which must not overflow.
                 event: event.parse().ok().filter(|event| *event < u64::MAX)?,
                 request,
             });

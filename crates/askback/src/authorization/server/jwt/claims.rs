@@ -148,7 +148,7 @@ impl Claims {
         let whole = value.as_u64().map(|seconds| seconds.saturating_mul(1000));
         let broken = || {
             let seconds = value.as_f64().filter(|seconds| *seconds >= 0.0)?;
-            // Larger values saturate.
+            // The cast turns larger values into the maximum.
             Some((seconds * 1000.0) as Millis)
         };
         let moment = whole.or_else(broken);

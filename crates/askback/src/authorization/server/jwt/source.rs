@@ -25,7 +25,7 @@ use crate::{
 /// The minimum time between two fetches.
 const PAUSE: Duration = Duration::from_secs(30);
 
-/// The same, if no keys were fetched yet.
+/// The minimum time between two fetches while no keys are known.
 const PAUSE_WITHOUT_KEYS: Duration = Duration::from_secs(5);
 
 /// The age at which keys are refreshed in the background.
@@ -38,7 +38,7 @@ const MOST_AGE: Duration = Duration::from_secs(24 * 60 * 60);
 pub(super) struct Source {
     place: Place,
     state: Mutex<State>,
-    /// Held by the running fetch.
+    /// The running fetch holds this lock.
     turn: Arc<tokio::sync::Mutex<()>>,
 }
 
