@@ -5,7 +5,7 @@ use askback::{
     internal::jsonrpc::METHOD_NOT_FOUND,
     protocol::{
         Completion, Implementation, Prompt, Reference, Resource, ResourceTemplate,
-        ServerCapabilities, Tool,
+        ServerCapabilities, Skill, Tool,
     },
 };
 use askback_host::{
@@ -25,10 +25,10 @@ use crate::{
     session::{Session, SessionArgs, failed},
 };
 
-/// List the tools, prompts, resources and resource templates of a server
+/// List the tools, prompts, resources, resource templates and skills of a server
 ///
-/// As JSON it is one object, with a list under `tools`, `prompts`, `resources` and
-/// `resourceTemplates` for each kind that was asked for. A server that has none of a kind has an
+/// As JSON it is one object, with a list under `tools`, `prompts`, `resources`,
+/// `resourceTemplates` and `skills` for each kind that was asked for. A server that has none of a kind has an
 /// empty list.
 ///
 /// With --complete, what the server suggests is printed, one a line: askback list server.py
@@ -39,7 +39,7 @@ use crate::{
 )]
 pub struct ListArgs {
     /// The server, unless an option names it: a URL, a name in mcp.json, or a file such as server.py; then
-    /// the kinds to list, or else all: tools, prompts, resources, templates
+    /// the kinds to list, or else all: tools, prompts, resources, templates, skills
     #[arg(value_name = "[SERVER] KIND")]
     words: Vec<String>,
     /// Say first what the server is: its name, revision, capabilities and instructions
@@ -135,6 +135,7 @@ enum Offer {
     Prompts,
     Resources,
     Templates,
+    Skills,
 }
 
 impl Offer {
@@ -142,7 +143,7 @@ impl Offer {
         clap::ValueEnum::from_str(word, false).map_err(|_| {
             let error = Error::usage(words!("{} is not a kind of list", given(word)));
             error
-                .hint("The kinds are tools, prompts, resources and templates.")
+                .hint("The kinds are tools, prompts, resources, templates and skills.")
                 .hint("Write the server before or after them: askback list server.py tools.")
         })
     }
@@ -159,6 +160,8 @@ struct Offers {
     resources: Option<Vec<Resource>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     resource_templates: Option<Vec<ResourceTemplate>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    skills: Option<Vec<Skill>>,
 }
 
 impl Offers {
@@ -183,6 +186,9 @@ impl Offers {
             let templates = client.resource_templates();
             offers.resource_templates = Some(list(host, can_read, templates).await?);
         }
+        if wanted.contains(&Offer::Skills) || wanted.is_empty() && client.has_skills() {
+            offers.skills = Some(list(host, true, client.skills()).await?);
+        }
         Ok(offers)
     }
 
@@ -200,6 +206,9 @@ impl Offers {
             }
             (None, Some(templates)) => catalog::templates(page, templates),
             (None, None) => {}
+        }
+        if let Some(skills) = &self.skills {
+            catalog::skills(page, skills);
         }
     }
 }

@@ -71,6 +71,8 @@ pub(super) enum Command {
     /// list the resources
     #[command(alias = "templates")]
     Resources,
+    /// list the skills, which /read reads
+    Skills,
     /// read one
     Read { uri: String },
     /// show or choose the folders it may work in
@@ -269,6 +271,7 @@ impl Command {
             | Self::Prompts
             | Self::Prompt { .. }
             | Self::Resources
+            | Self::Skills
             | Self::Read { .. }
             | Self::Subscribe { .. }
             | Self::Log { level: Some(_) }

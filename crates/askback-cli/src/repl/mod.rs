@@ -315,6 +315,7 @@ impl<'a> Repl<'a> {
             Command::Prompts => self.list_all(CatalogPart::Prompts).await,
             Command::Prompt { prompt, arguments } => self.prompt(&prompt, &arguments).await,
             Command::Resources => self.list_all(CatalogPart::Resources).await,
+            Command::Skills => self.list_all(CatalogPart::Skills).await,
             Command::Read { uri } => self.read_resource(uri).await,
             Command::Roots { folders, action } => self.roots(&folders, action.as_ref()),
             Command::Sampling { permission } => self.sampling(permission),
