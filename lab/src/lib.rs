@@ -54,6 +54,8 @@ mod documents {
     mod readme {}
     #[doc = include_str!("../../docs/guide/resources.md")]
     mod resources {}
+    #[doc = include_str!("../../docs/guide/skills.md")]
+    mod skills {}
     #[doc = include_str!("../../docs/guide/tasks.md")]
     mod tasks {}
     #[doc = include_str!("../../docs/guide/testing.md")]

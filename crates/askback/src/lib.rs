@@ -72,6 +72,7 @@
 //! | `http-server`, `http-client` | HTTP, for each side |
 //! | `oauth-server`, `oauth-client` | authorization, for each side, over HTTP |
 //! | `schemars`, `json-schema` | `Json<T>` with the schema of its type; checks against the schemas of tools |
+//! | `skills` | skills, for each side |
 //! | `sqlite`, `sqlite-bundled` | commits in SQLite: the system's, or one that is compiled in |
 //! | `testing` | [`testing`], for dev-dependencies |
 //! | `witness` | [`witness`]: proof that a person said yes |
@@ -114,6 +115,8 @@ mod roots;
 mod schema;
 #[cfg(feature = "server")]
 pub mod server;
+#[cfg(all(feature = "skills", any(feature = "client", feature = "server")))]
+mod skill_file;
 #[cfg(any(feature = "client", feature = "server"))]
 mod span;
 #[cfg(feature = "server")]
@@ -158,6 +161,9 @@ pub use handler::Json;
 pub use handler::{PlainJson, State};
 #[cfg(feature = "schemars")]
 pub use schemars;
+#[cfg(all(feature = "skills", feature = "server"))]
+#[doc(inline)]
+pub use server::Skill;
 #[cfg(feature = "http-server")]
 #[doc(inline)]
 pub use server::http;

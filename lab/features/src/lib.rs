@@ -44,6 +44,7 @@ gated! {
     schemars: schemars in askback, with feature = "schemars";
     json: Json in askback, with all(feature = "schemars", feature = "server");
     server: server in askback, with feature = "server";
+    skills: Skill in askback, with all(feature = "skills", feature = "server");
     handlers: Ctx in askback, with feature = "server";
     #[cfg(feature = "server")]
     sqlite: rusqlite in askback::store, with feature = "sqlite";

@@ -46,6 +46,7 @@ const FLOORS: &[(&str, &[&str])] = &[
         ],
     ),
     ("askback-seams", &["askback"]),
+    ("askback-skills", &["askback"]),
     ("askback-host", &["askback", "askback-requests"]),
     (
         "askback-check",

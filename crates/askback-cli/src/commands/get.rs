@@ -3,15 +3,21 @@
 use std::{collections::BTreeMap, path::PathBuf};
 
 use askback::{
-    client::Client,
-    protocol::{ReadResourceResult, ResourceContents},
+    client::{Client, check_skill_file},
+    protocol::{ReadResourceResult, ResourceContents, Skill},
 };
-use askback_host::{content, model::Call, page::out, text::PeerText, words};
+use askback_host::{
+    content,
+    model::Call,
+    page::out,
+    text::{PeerText, given},
+    words,
+};
 
 use super::{answers, call::left_out, retry};
 use crate::{
     args,
-    error::{Error, Outcome},
+    error::{Error, Kind, Outcome},
     lookup, missing,
     session::{Session, SessionArgs, failed},
 };
@@ -116,12 +122,29 @@ async fn read(session: &mut Session, args: &GetArgs, outcome: &mut Outcome) -> R
     let result = retry::attended(session, asked, read)
         .await?
         .map_err(failed)?;
-    let Session { host, .. } = session;
+    let Session { client, host, .. } = session;
+    if client.has_skills() {
+        let skills = host.attend(client.skills()).await?.map_err(failed)?;
+        check_skill(&skills, &uri, &result)?;
+    }
     match args.json {
         true => host.print(out::of_json(&result.raw))?,
         false => host.print(out::of_text(text(&result.value)))?,
     }
     left_out(host, &result.left_out, outcome);
+    Ok(())
+}
+
+/// Checks a file that a skill lists.
+fn check_skill(skills: &[Skill], uri: &str, read: &ReadResourceResult) -> Result<(), Error> {
+    let lists = |skill: &&Skill| skill.resources.iter().flatten().any(|file| file.uri == uri);
+    for skill in skills.iter().filter(lists) {
+        check_skill_file(skill, uri, read).map_err(|why| {
+            let error = words!("{}", given(why.to_string()));
+            Error::new(Kind::Protocol, error)
+                .hint("The server may have changed the skill: try again.")
+        })?;
+    }
     Ok(())
 }
 

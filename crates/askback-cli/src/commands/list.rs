@@ -5,7 +5,7 @@ use askback::{
     internal::jsonrpc::METHOD_NOT_FOUND,
     protocol::{
         Completion, Implementation, Prompt, Reference, Resource, ResourceTemplate,
-        ServerCapabilities, Tool,
+        ServerCapabilities, Skill, Tool,
     },
 };
 use askback_host::{
@@ -25,10 +25,10 @@ use crate::{
     session::{Session, SessionArgs, failed},
 };
 
-/// List the tools, prompts, resources and resource templates of a server
+/// List the tools, prompts, resources, resource templates and skills of a server
 ///
-/// With --json it prints one object, with a list under `tools`, `prompts`, `resources` and
-/// `resourceTemplates` for each requested kind. The list is empty if the server has no such entry.
+/// With --json it prints one object, with a list under `tools`, `prompts`, `resources`,
+/// `resourceTemplates` and `skills` for each requested kind. The list is empty if the server has no such entry.
 ///
 /// With --complete it prints the server's suggestions, one a line: askback list server.py
 /// --complete review language=py. Further words are arguments that are already known.
@@ -38,7 +38,7 @@ use crate::{
 )]
 pub struct ListArgs {
     /// The server, unless an option names it: a URL, a name in mcp.json, or a file such as server.py; then
-    /// the kinds to list: tools, prompts, resources, templates [default: all]
+    /// the kinds to list: tools, prompts, resources, templates, skills [default: all]
     #[arg(value_name = "[SERVER] KIND")]
     words: Vec<String>,
     /// First print the server's name, revision, capabilities and instructions
@@ -134,6 +134,7 @@ enum Offer {
     Prompts,
     Resources,
     Templates,
+    Skills,
 }
 
 impl Offer {
@@ -141,7 +142,7 @@ impl Offer {
         clap::ValueEnum::from_str(word, false).map_err(|_| {
             let error = Error::usage(words!("{} is not a kind of list", given(word)));
             error
-                .hint("The kinds are tools, prompts, resources and templates.")
+                .hint("The kinds are tools, prompts, resources, templates and skills.")
                 .hint("Write the server before or after them: askback list server.py tools.")
         })
     }
@@ -158,6 +159,8 @@ struct Offers {
     resources: Option<Vec<Resource>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     resource_templates: Option<Vec<ResourceTemplate>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    skills: Option<Vec<Skill>>,
 }
 
 impl Offers {
@@ -182,6 +185,9 @@ impl Offers {
             let templates = client.resource_templates();
             offers.resource_templates = Some(list(host, can_read, templates).await?);
         }
+        if wanted.contains(&Offer::Skills) || wanted.is_empty() && client.has_skills() {
+            offers.skills = Some(list(host, true, client.skills()).await?);
+        }
         Ok(offers)
     }
 
@@ -199,6 +205,9 @@ impl Offers {
             }
             (None, Some(templates)) => catalog::templates(page, templates),
             (None, None) => {}
+        }
+        if let Some(skills) = &self.skills {
+            catalog::skills(page, skills);
         }
     }
 }

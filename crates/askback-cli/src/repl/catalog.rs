@@ -272,6 +272,7 @@ impl Repl<'_> {
             .templates
             .iter_mut()
             .for_each(|it| name(&mut it.uri_template));
+        lists.skills.iter_mut().for_each(|it| name(&mut it.uri));
         lists
     }
 
@@ -340,6 +341,9 @@ fn put(page: &mut Page, lists: &Catalog, wanted: CatalogPart) {
     if matches!(wanted, CatalogPart::All | CatalogPart::Resources) {
         plain::catalog::resources(page, &lists.resources, &lists.templates);
     }
+    if wanted == CatalogPart::Skills {
+        plain::catalog::skills(page, &lists.skills);
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -348,6 +352,7 @@ pub(super) enum CatalogPart {
     Tools,
     Prompts,
     Resources,
+    Skills,
 }
 
 /// How many changes are printed at most.
@@ -369,6 +374,9 @@ pub(super) async fn read(client: &Client, wanted: CatalogPart) -> Result<Catalog
     if is_wanted(CatalogPart::Resources, can.resources.is_some()) {
         catalog.resources = client.resources().await?.items;
         catalog.templates = client.resource_templates().await?.items;
+    }
+    if matches!(wanted, CatalogPart::All | CatalogPart::Skills) {
+        catalog.skills = client.skills().await?.items;
     }
     Ok(catalog)
 }
@@ -416,5 +424,6 @@ fn entries(lists: &Catalog) -> Vec<((&'static str, &str), Value)> {
         .chain(of("prompt", &lists.prompts, |it| &it.name))
         .chain(of("resource", &lists.resources, |it| &it.uri))
         .chain(of("template", &lists.templates, |it| &it.uri_template))
+        .chain(of("skill", &lists.skills, |it| &it.uri))
         .collect()
 }

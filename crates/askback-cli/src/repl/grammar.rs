@@ -71,6 +71,8 @@ pub(super) enum Command {
     /// list the resources
     #[command(alias = "templates")]
     Resources,
+    /// list the skills, which /read reads
+    Skills,
     /// read one
     Read { uri: String },
     /// show or choose the folders it may work in
@@ -166,6 +168,17 @@ pub(super) enum Command {
     Quit,
 }
 
+/// What the conversation knows of a command before it runs it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Facts {
+    /// It fails without the server.
+    pub(super) needs_server: bool,
+    /// A word may be a secret. For a word without a name, only the server's lists can tell.
+    pub(super) may_hold_secret: bool,
+    /// It is about the last call, on any server.
+    pub(super) is_of_last_call: bool,
+}
+
 /// What `/tasks` does with a call that was begun.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Subcommand)]
 pub(super) enum TaskAction {
@@ -243,40 +256,74 @@ fn level() -> impl TypedValueParser<Value = LoggingLevel> {
 }
 
 impl Command {
-    /// Whether a word may be a secret. For a word without a name, only the server's lists can tell.
-    pub(super) fn may_hold_secret(&self) -> bool {
+    /// What holds for the command before it runs. A new command does not compile until it says so.
+    pub(super) fn facts(&self) -> Facts {
+        const LOCAL: Facts = Facts {
+            needs_server: false,
+            may_hold_secret: false,
+            is_of_last_call: false,
+        };
+        const REMOTE: Facts = Facts {
+            needs_server: true,
+            ..LOCAL
+        };
+        const LAST_CALL: Facts = Facts {
+            is_of_last_call: true,
+            ..LOCAL
+        };
+        const SECRET: Facts = Facts {
+            may_hold_secret: true,
+            ..REMOTE
+        };
         match self {
-            Self::Call { arguments, .. } | Self::Begin { arguments, .. } => {
-                arguments.iter().any(|word| !word.contains('='))
-            }
-            Self::Prompt { arguments, .. } => !arguments.is_empty(),
-            Self::Read { .. } | Self::Subscribe { .. } | Self::Unsubscribe { uri: Some(_) } => true,
-            Self::Send { params, .. } => params.as_ref().is_some_and(|params| {
-                let read = serde_json::from_str(params);
-                read.map_or(true, |params: Value| secret::holds(&params))
-            }),
-            _ => false,
-        }
-    }
-
-    /// Whether it fails without the server.
-    pub(super) fn needs_server(&self) -> bool {
-        match self {
+            Self::Call { arguments, .. } | Self::Begin { arguments, .. } => Facts {
+                may_hold_secret: arguments.iter().any(|word| !word.contains('=')),
+                ..REMOTE
+            },
+            Self::Prompt { arguments, .. } => Facts {
+                may_hold_secret: !arguments.is_empty(),
+                ..REMOTE
+            },
+            Self::Send { params, .. } => Facts {
+                may_hold_secret: params.as_ref().is_some_and(|params| {
+                    let read = serde_json::from_str(params);
+                    read.map_or(true, |params: Value| secret::holds(&params))
+                }),
+                ..REMOTE
+            },
+            Self::Read { .. } | Self::Subscribe { .. } => SECRET,
+            Self::Unsubscribe { uri } => Facts {
+                may_hold_secret: uri.is_some(),
+                ..LOCAL
+            },
             Self::Find { .. }
             | Self::Tools
-            | Self::Call { .. }
-            | Self::Begin { .. }
             | Self::Prompts
-            | Self::Prompt { .. }
             | Self::Resources
-            | Self::Read { .. }
-            | Self::Subscribe { .. }
+            | Self::Skills
             | Self::Log { level: Some(_) }
-            | Self::Again
-            | Self::Check { .. }
-            | Self::Send { .. } => true,
-            Self::Wire { action, .. } => matches!(action, Some(WireAction::Edit { .. })),
-            _ => false,
+            | Self::Check { .. } => REMOTE,
+            Self::Again => Facts {
+                needs_server: true,
+                ..LAST_CALL
+            },
+            Self::Wire { action, .. } => Facts {
+                needs_server: matches!(action, Some(WireAction::Edit { .. })),
+                ..LAST_CALL
+            },
+            Self::More | Self::Save { .. } | Self::Diff { .. } => LAST_CALL,
+            Self::Tasks { .. }
+            | Self::Roots { .. }
+            | Self::Sampling { .. }
+            | Self::Log { level: None }
+            | Self::Restart { .. }
+            | Self::Servers
+            | Self::Server { .. }
+            | Self::As { .. }
+            | Self::Instructions
+            | Self::Stderr
+            | Self::Help { .. }
+            | Self::Quit => LOCAL,
         }
     }
 
@@ -291,14 +338,6 @@ impl Command {
             | Self::Unsubscribe { uri: Some(name) } => Some(name),
             _ => None,
         }
-    }
-
-    /// Whether it is about the last call, on any server.
-    pub(super) fn is_of_last_call(&self) -> bool {
-        matches!(
-            self,
-            Self::Again | Self::More | Self::Save { .. } | Self::Wire { .. } | Self::Diff { .. }
-        )
     }
 }
 
@@ -647,7 +686,7 @@ mod tests {
         #[track_caller]
         fn check(line: &str, may: bool) {
             let command = parse(line).ok().flatten();
-            let found = command.map(|command| command.may_hold_secret());
+            let found = command.map(|command| command.facts().may_hold_secret);
             assert_eq!(found, Some(may), "{line}");
         }
         check("/send x", false);

@@ -174,7 +174,7 @@ impl<'a> Repl<'a> {
                     };
                     let Some(command) = command else { continue };
                     self.typed = Some(line);
-                    self.keep_typed(!command.may_hold_secret());
+                    self.keep_typed(!command.facts().may_hold_secret);
                     command
                 }
                 Ok(Input::Interrupt) if self.session.host.is_person() && !self.leaves(leaving) => {
@@ -302,7 +302,7 @@ impl<'a> Repl<'a> {
 
     async fn carry_out(&mut self, command: Command) -> Result<(), Error> {
         let presence = self.session.host.server().presence();
-        if presence == Presence::Down && command.needs_server() {
+        if presence == Presence::Down && command.facts().needs_server {
             let error = Error::new(Kind::Connection, "the server is not there");
             return Err(error.hint("/restart starts it."));
         }
@@ -315,6 +315,7 @@ impl<'a> Repl<'a> {
             Command::Prompts => self.list_all(CatalogPart::Prompts).await,
             Command::Prompt { prompt, arguments } => self.prompt(&prompt, &arguments).await,
             Command::Resources => self.list_all(CatalogPart::Resources).await,
+            Command::Skills => self.list_all(CatalogPart::Skills).await,
             Command::Read { uri } => self.read_resource(uri).await,
             Command::Roots { folders, action } => self.roots(&folders, action.as_ref()),
             Command::Sampling { permission } => self.sampling(permission),

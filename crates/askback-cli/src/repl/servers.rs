@@ -309,7 +309,7 @@ impl Repl<'_> {
                 command,
                 Command::Call { .. } | Command::Prompt { .. } | Command::Read { .. }
             );
-        let is_of_last_call = command.is_of_last_call();
+        let is_of_last_call = command.facts().is_of_last_call;
         let addresses = self.addresses();
         let server = match command.name() {
             Some(address) => {
@@ -344,7 +344,7 @@ impl Repl<'_> {
     async fn do_there(&mut self, command: Command) -> Result<(), Error> {
         let server = self.session.server();
         let was_gone = self.session.host.presence(server) == Presence::Gone;
-        let was_gone = was_gone && command.needs_server();
+        let was_gone = was_gone && command.facts().needs_server;
         let done = self.carry_out(command).await;
         if was_gone && done.is_ok() {
             // It was restarted for the command.

@@ -66,6 +66,8 @@ mod sign_in;
 #[cfg(unix)]
 mod signals;
 #[cfg(unix)]
+#[cfg(unix)]
+mod skills;
 mod slow;
 #[cfg(unix)]
 mod stopped;

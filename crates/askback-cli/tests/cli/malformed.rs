@@ -7,7 +7,7 @@ use serde_json::Value;
 use crate::run::Run;
 
 /// A server that answers each method with the given text.
-fn server(answers: &[(&str, &str)]) -> String {
+pub(crate) fn server(answers: &[(&str, &str)]) -> String {
     let mut arms = String::new();
     let fixed = [(
         "initialize",

@@ -5,7 +5,9 @@ use alloc::string::String;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use super::{MetaKeyError, lenient, messages::messages, meta_key::check_extension};
+use super::{
+    MetaKeyError, SKILLS_EXTENSION, lenient, messages::messages, meta_key::check_extension,
+};
 
 /// A JSON object without a known structure.
 pub type JsonObject = Map<String, Value>;
@@ -202,6 +204,13 @@ impl ClientCapabilities {
 }
 
 impl ServerCapabilities {
+    /// Declares that the server has skills.
+    pub fn declare_skills_extension(&mut self) {
+        if self.extension(SKILLS_EXTENSION).is_none() {
+            declare(&mut self.extensions, SKILLS_EXTENSION, JsonObject::new());
+        }
+    }
+
     /// Whether tool calls may be tasks of the core protocol (2025-11-25).
     pub fn calls_as_tasks(&self) -> bool {
         let requests = self

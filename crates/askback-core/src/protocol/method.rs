@@ -7,11 +7,11 @@ use serde_json::value::RawValue;
 
 use super::{
     CallToolParams, CancelledParams, CompleteParams, CreateMessageParams, DetailedTask,
-    ElicitParams, ElicitationCompleteParams, GetPromptParams, InitializeParams, InputRequest,
-    LoggingMessageParams, NotificationParams, OtherRequest, PaginatedParams, ProgressParams,
-    ReadResourceParams, RequestParams, ResourceUpdatedParams, SetLevelParams, SubscribeParams,
-    SubscriptionsAcknowledgedParams, SubscriptionsListenParams, TaskParams, TaskState,
-    UpdateTaskParams, meta::has_meta, raw::decode_params,
+    ElicitParams, ElicitationCompleteParams, GetPromptParams, GetSkillParams, InitializeParams,
+    InputRequest, LoggingMessageParams, NotificationParams, OtherRequest, PaginatedParams,
+    ProgressParams, ReadResourceParams, RequestParams, ResourceUpdatedParams, SetLevelParams,
+    SubscribeParams, SubscriptionsAcknowledgedParams, SubscriptionsListenParams, TaskParams,
+    TaskState, UpdateTaskParams, meta::has_meta, raw::decode_params,
 };
 use crate::jsonrpc::{self, ErrorObject, RequestId};
 
@@ -126,6 +126,10 @@ methods! {
         ListResourceTemplates(PaginatedParams) = "resources/templates/list", omitted if is_empty;
         /// Reads a resource.
         ReadResource(ReadResourceParams) = "resources/read";
+        /// Lists the skills (the skills extension).
+        ListSkills(PaginatedParams) = "skills/list", omitted if is_empty;
+        /// Gets one skill (the skills extension).
+        GetSkill(GetSkillParams) = "skills/get";
         /// Watches a resource (handshake revisions).
         Subscribe(SubscribeParams) = "resources/subscribe";
         /// Stops watching a resource (handshake revisions).
@@ -188,6 +192,8 @@ impl ClientRequest {
             | Self::ListPrompts(_)
             | Self::ListResources(_)
             | Self::ListResourceTemplates(_)
+            | Self::ListSkills(_)
+            | Self::GetSkill(_)
             | Self::Subscribe(_)
             | Self::Unsubscribe(_)
             | Self::Listen(_)

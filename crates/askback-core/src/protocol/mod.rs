@@ -35,6 +35,7 @@ mod receipt;
 mod resource;
 mod roots;
 mod sampling;
+mod skill;
 mod subscribe;
 mod task;
 mod tool;
@@ -91,6 +92,9 @@ pub use roots::{ListRootsResult, Root};
 pub use sampling::{
     CreateMessageParams, CreateMessageResult, IncludeContext, ModelHint, ModelPreferences,
     SamplingContent, SamplingMessage, ToolChoice, ToolChoiceMode,
+};
+pub use skill::{
+    GetSkillParams, GetSkillResult, ListSkillsResult, SKILLS_EXTENSION, Skill, SkillResource,
 };
 pub use subscribe::{
     ResourceUpdatedParams, SubscribeParams, SubscriptionFilter, SubscriptionsAcknowledgedParams,

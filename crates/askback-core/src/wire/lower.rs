@@ -9,16 +9,17 @@ use crate::protocol::{
     CompleteResult, ContentBlock, CreateMessageParams, CreateMessageResult, CreateTaskResult,
     DetailedTask, DiscoverResult, ElicitFormParams, ElicitParams, ElicitResult, ElicitUrlParams,
     ElicitationCompleteParams, EmbeddedResource, EmptyResult, GetPromptParams, GetPromptResult,
-    ImageContent, Implementation, InitializeParams, InitializeResult, InputRequest, InputRequests,
-    InputRequiredResult, InputResponse, ListPromptsResult, ListResourceTemplatesResult,
-    ListResourcesResult, ListRootsResult, ListTasksResult, ListToolsResult, LoggingMessageParams,
-    Meta, NotificationParams, OtherRequest, PaginatedParams, ProgressParams, Prompt,
-    ReadResourceParams, ReadResourceResult, Reference, RequestParams, Resource, ResourceContents,
-    ResourceLink, ResourceTemplate, ResourceUpdatedParams, Root, SamplingBlock, SamplingContent,
-    SamplingMessage, ServerCapabilities, ServerNotification, ServerRequest, SetLevelParams,
-    SubscribeParams, SubscriptionsAcknowledgedParams, SubscriptionsListenParams,
-    SubscriptionsListenResult, TaskParams, TaskState, TextContent, TextResourceContents, Tool,
-    ToolResultContent, ToolUseContent, UpdateTaskParams, UrlElicitationRequired,
+    GetSkillParams, GetSkillResult, ImageContent, Implementation, InitializeParams,
+    InitializeResult, InputRequest, InputRequests, InputRequiredResult, InputResponse,
+    ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult, ListRootsResult,
+    ListSkillsResult, ListTasksResult, ListToolsResult, LoggingMessageParams, Meta,
+    NotificationParams, OtherRequest, PaginatedParams, ProgressParams, Prompt, ReadResourceParams,
+    ReadResourceResult, Reference, RequestParams, Resource, ResourceContents, ResourceLink,
+    ResourceTemplate, ResourceUpdatedParams, Root, SamplingBlock, SamplingContent, SamplingMessage,
+    ServerCapabilities, ServerNotification, ServerRequest, SetLevelParams, SubscribeParams,
+    SubscriptionsAcknowledgedParams, SubscriptionsListenParams, SubscriptionsListenResult,
+    TaskParams, TaskState, TextContent, TextResourceContents, Tool, ToolResultContent,
+    ToolUseContent, UpdateTaskParams, UrlElicitationRequired,
 };
 
 /// A message, or a part of one, that `lower` can convert to an older revision.
@@ -111,7 +112,7 @@ impl<T: Lower> Lower for Box<T> {
 
 lower_variants! {
     ClientRequest: Initialize | Discover | Ping | ListTools | CallTool | ListPrompts | GetPrompt
-        | ListResources | ListResourceTemplates | ReadResource | Subscribe | Unsubscribe | Listen
+        | ListResources | ListResourceTemplates | ReadResource | ListSkills | GetSkill | Subscribe | Unsubscribe | Listen
         | Complete | SetLevel | GetTask | GetTaskPayload | UpdateTask | CancelTask | ListTasks | Other;
     ServerRequest: Ping | Elicit | Sample | Roots | GetTask | GetTaskPayload | CancelTask | ListTasks;
     ClientNotification: Initialized | Cancelled | Progress | RootsListChanged | TaskStatus;
@@ -129,7 +130,7 @@ lower_variants! {
 
 lower! {
     CallToolParams | CancelledParams | CompleteResult | CreateTaskResult | ElicitationCompleteParams
-        | EmptyResult | GetPromptParams | ListTasksResult | LoggingMessageParams | NotificationParams
+        | EmptyResult | GetPromptParams | GetSkillParams | ListTasksResult | LoggingMessageParams | NotificationParams
         | PaginatedParams | ProgressParams | ReadResourceParams | RequestParams
         | ResourceUpdatedParams | Root | SetLevelParams | SubscribeParams
         | SubscriptionsAcknowledgedParams | SubscriptionsListenParams | SubscriptionsListenResult
@@ -177,6 +178,9 @@ lower! {
     };
     ListResourceTemplatesResult => |this, step| {
         this.resource_templates.lower(step);
+        step.cache(&mut this.ttl_ms, &mut this.cache_scope);
+    };
+    ListSkillsResult | GetSkillResult => |this, step| {
         step.cache(&mut this.ttl_ms, &mut this.cache_scope);
     };
     ReadResourceResult => |this, step| {

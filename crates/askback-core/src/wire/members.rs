@@ -17,13 +17,13 @@ use crate::{
         CreateMessageParams, CreateMessageResult, CreateTaskResult, DetailedTask, DiscoverResult,
         ElicitFormParams, ElicitResult, ElicitUrlParams, ElicitationCapability,
         ElicitationCompleteParams, EmbeddedResource, EmptyResult, GetPromptParams, GetPromptResult,
-        ImageContent, Implementation, InitializeParams, InitializeResult, InputRequiredResult,
-        ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult, ListRootsResult,
-        ListTasksResult, ListToolsResult, LoggingMessageParams, Meta, NotificationParams,
-        PaginatedParams, ProgressParams, Prompt, PromptArgument, PromptReference,
-        ReadResourceParams, ReadResourceResult, RequestParams, Resource, ResourceLink,
-        ResourceTemplate, ResourceUpdatedParams, Root, RootsCapability, SamplingCapability,
-        SamplingMessage, ServerCapabilities, SetLevelParams, SubscribeParams,
+        GetSkillParams, GetSkillResult, ImageContent, Implementation, InitializeParams,
+        InitializeResult, InputRequiredResult, ListPromptsResult, ListResourceTemplatesResult,
+        ListResourcesResult, ListRootsResult, ListSkillsResult, ListTasksResult, ListToolsResult,
+        LoggingMessageParams, Meta, NotificationParams, PaginatedParams, ProgressParams, Prompt,
+        PromptArgument, PromptReference, ReadResourceParams, ReadResourceResult, RequestParams,
+        Resource, ResourceLink, ResourceTemplate, ResourceUpdatedParams, Root, RootsCapability,
+        SamplingCapability, SamplingMessage, ServerCapabilities, SetLevelParams, SubscribeParams,
         SubscriptionsAcknowledgedParams, SubscriptionsListenParams, SubscriptionsListenResult,
         TaskParams, TaskState, TextContent, TextResourceContents, Tool, ToolResultContent,
         ToolUseContent, UpdateTaskParams,
@@ -282,6 +282,21 @@ members! {
         cache_scope: SINCE_2026_07_28, left_out }
     TextResourceContents { uri, mime_type, text, meta: SINCE_2025_06_18 }
     BlobResourceContents { uri, mime_type, blob, meta: SINCE_2025_06_18 }
+
+    // Skills.
+    ListSkillsResult {
+        skills,
+        next_cursor,
+        meta,
+        ttl_ms: SINCE_2026_07_28,
+        cache_scope: SINCE_2026_07_28, left_out }
+    GetSkillParams { uri, meta }
+    GetSkillResult {
+        skill,
+        meta,
+        ttl_ms: SINCE_2026_07_28,
+        cache_scope: SINCE_2026_07_28,
+    }
 
     // Content.
     Annotations { audience, priority, last_modified: SINCE_2025_06_18 }

@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use askback::protocol::{LoggingLevel, Prompt, Resource, ResourceTemplate, Tool};
+use askback::protocol::{LoggingLevel, Prompt, Resource, ResourceTemplate, Skill, Tool};
 
 use super::{Desk, Folders, UnderWay};
 
@@ -135,4 +135,6 @@ pub struct Catalog {
     pub resources: Vec<Resource>,
     /// The resource templates.
     pub templates: Vec<ResourceTemplate>,
+    /// The skills.
+    pub skills: Vec<Skill>,
 }

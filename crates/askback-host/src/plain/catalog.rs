@@ -5,7 +5,9 @@ use std::collections::HashSet;
 use askback::{
     forms::FormSchema,
     limits::Limits,
-    protocol::{Prompt, Resource, ResourceTemplate, ServerCapabilities, Tool},
+    protocol::{
+        Prompt, Resource, ResourceTemplate, SKILLS_EXTENSION, ServerCapabilities, Skill, Tool,
+    },
 };
 use serde_json::Value;
 
@@ -128,6 +130,30 @@ pub fn templates(page: &mut Page, templates: &[ResourceTemplate]) {
     about_templates(page, templates);
 }
 
+/// Writes a list of skills to the page, with the number and the size of their files.
+pub fn skills(page: &mut Page, skills: &[Skill]) {
+    heading(page, "Skills", skills.len());
+    for skill in skills {
+        let description = skill.description().to_owned();
+        item(page, &skill.uri, None, Some(&description));
+        let files = skill.resources.as_ref().map(|files| {
+            let bytes = files
+                .iter()
+                .fold(0u64, |sum, it| sum.saturating_add(it.size));
+            words!("Files: {}, bytes: {}", files.len(), bytes)
+        });
+        let files = files.unwrap_or_else(|| "Its files are generated.".into());
+        page.item(ABOUT, Style::Dim, files);
+        if let Err(why) = skill.check() {
+            page.item(
+                ABOUT,
+                Style::Warning,
+                words!("It cannot be used: {}.", given(why)),
+            );
+        }
+    }
+}
+
 fn about_templates(page: &mut Page, templates: &[ResourceTemplate]) {
     for template in templates {
         let title = template.title.as_ref().unwrap_or(&template.name);
@@ -205,6 +231,9 @@ fn abilities(capabilities: &ServerCapabilities) -> Words {
             .map(|_| "completions".into()),
         capabilities.logging.as_ref().map(|_| "logging".into()),
         capabilities.tasks.as_ref().map(|_| "tasks".into()),
+        capabilities
+            .extension(SKILLS_EXTENSION)
+            .map(|_| "skills".into()),
     ];
     let can = Words::join(can.into_iter().flatten(), ", ");
     match can.is_empty() {

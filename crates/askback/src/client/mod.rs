@@ -51,6 +51,8 @@ mod pages;
 mod questions;
 mod received;
 mod servers;
+#[cfg(feature = "skills")]
+mod skills;
 mod subscription;
 mod trace;
 
@@ -94,6 +96,8 @@ pub use clients::Clients;
 pub use pages::List;
 pub use received::Received;
 pub use servers::{ServerCommand, ServerEntry, ServerUrl, ServersFile, ServersFileError};
+#[cfg(feature = "skills")]
+pub use skills::{SkillError, check_skill_file};
 pub use subscription::Subscription;
 
 use self::{

@@ -2,6 +2,8 @@
 
 use std::{collections::HashSet, ops::Deref};
 
+#[cfg(feature = "skills")]
+use askback_core::protocol::{ListSkillsResult, SKILLS_EXTENSION, Skill};
 use askback_core::{
     jsonrpc,
     limits::Limits,
@@ -82,7 +84,7 @@ pub(super) trait Page: ResultWithEntries {
 }
 
 macro_rules! pages {
-    ($($result:ident, $item:ident, $field:ident, $request:ident, $capability:ident;)*) => {
+    ($($result:ident, $item:ident, $field:ident, $request:ident, $capability:ident, |$can:ident| $declared:expr;)*) => {
         $(
             impl Page for $result {
                 type Item = $item;
@@ -91,8 +93,8 @@ macro_rules! pages {
 
                 const CAPABILITY: &'static str = stringify!($capability);
 
-                fn is_declared(capabilities: &ServerCapabilities) -> bool {
-                    capabilities.$capability.is_some()
+                fn is_declared($can: &ServerCapabilities) -> bool {
+                    $declared
                 }
 
                 fn count(raw: &RawValue) -> Result<usize, ClientError> {
@@ -117,11 +119,14 @@ macro_rules! pages {
     };
 }
 
+#[cfg(feature = "skills")]
+pages! { ListSkillsResult, Skill, skills, ListSkills, skills, |can| can.extension(SKILLS_EXTENSION).is_some(); }
+
 pages! {
-    ListToolsResult, Tool, tools, ListTools, tools;
-    ListPromptsResult, Prompt, prompts, ListPrompts, prompts;
-    ListResourcesResult, Resource, resources, ListResources, resources;
-    ListResourceTemplatesResult, ResourceTemplate, resource_templates, ListResourceTemplates, resources;
+    ListToolsResult, Tool, tools, ListTools, tools, |can| can.tools.is_some();
+    ListPromptsResult, Prompt, prompts, ListPrompts, prompts, |can| can.prompts.is_some();
+    ListResourcesResult, Resource, resources, ListResources, resources, |can| can.resources.is_some();
+    ListResourceTemplatesResult, ResourceTemplate, resource_templates, ListResourceTemplates, resources, |can| can.resources.is_some();
 }
 
 #[derive(Debug, Default)]

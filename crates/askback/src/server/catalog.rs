@@ -13,6 +13,8 @@ use askback_core::{
 };
 use percent_encoding::percent_decode_str;
 
+#[cfg(feature = "skills")]
+use super::skill::OfferedSkill;
 use super::{
     Prompt, Resource, ResourceTemplate, Tool,
     offer::{ChangeableLists, OfferDetails},
@@ -33,6 +35,8 @@ pub(super) struct Catalog {
     pub(super) prompts: Registry<Prompt>,
     pub(super) resources: Registry<Resource>,
     pub(super) templates: Registry<ResourceTemplate>,
+    #[cfg(feature = "skills")]
+    pub(super) skills: Vec<Arc<OfferedSkill>>,
     pub(super) listers: Vec<Lister>,
     /// Whether a lister's result depends on the caller.
     pub(super) lists_of_each: bool,
@@ -115,6 +119,10 @@ impl Catalog {
         };
         if tools || self.all().any(|(item, _)| item.becomes_task()) {
             capabilities.declare_tasks_extension();
+        }
+        #[cfg(feature = "skills")]
+        if !self.skills.is_empty() {
+            capabilities.declare_skills_extension();
         }
         capabilities
     }

@@ -259,6 +259,10 @@ impl CallContext {
                 ClientRequest::ListResourceTemplates(params) => {
                     self.list::<ResourceTemplate>(id, method, &params)
                 }
+                #[cfg(feature = "skills")]
+                ClientRequest::ListSkills(params) => self.list_skills(id, method, &params),
+                #[cfg(feature = "skills")]
+                ClientRequest::GetSkill(params) => self.get_skill(id, method, &params.uri),
                 ClientRequest::Complete(params) => {
                     let declared = self.shared.profile.capabilities.completions.is_some();
                     self.declared(declared, method)?;
@@ -281,6 +285,10 @@ impl CallContext {
                     let owner = self.task_owner(method)?;
                     Box::pin(self.shared.end_task(&params.task_id, owner)).await?;
                     Ok(self.write(id, Outcome::Done(EmptyResult::default())))
+                }
+                #[cfg(not(feature = "skills"))]
+                ClientRequest::ListSkills(_) | ClientRequest::GetSkill(_) => {
+                    Err(Error::protocol(ErrorObject::method_not_found(method)))
                 }
                 // The engine answers these, or the revision does not have the method.
                 ClientRequest::Initialize(_)

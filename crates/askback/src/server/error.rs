@@ -82,6 +82,14 @@ pub enum BuildError {
         /// The reason.
         why: String,
     },
+    /// A skill breaks the rules of Agent Skills or SEP-2640, or its folder cannot be read.
+    #[error("the skill `{name}`: {why}")]
+    Skill {
+        /// The skill, or its folder.
+        name: String,
+        /// The reason.
+        why: String,
+    },
     /// A completer is for an argument that does not exist.
     #[error("`{name}` has no argument `{argument}` to complete")]
     Completer {

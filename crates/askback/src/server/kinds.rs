@@ -4,6 +4,8 @@
 use askback_core::{ask::Principal, protocol::HasMeta};
 use serde_json::Value;
 
+#[cfg(feature = "skills")]
+use super::Skill;
 use super::{
     Prompt, Resource, ResourceTemplate, Tool,
     offer::{Needs, Visibility},
@@ -53,6 +55,9 @@ needing!(
     ResourceTemplate: "reading and watching its resources, and for completing its variables"
 );
 
+#[cfg(feature = "skills")]
+needing!(Skill: "reading and watching its files, and for getting it");
+
 macro_rules! visible {
     ($($name:ident),*) => {$(
         impl $name {
@@ -87,3 +92,6 @@ macro_rules! visible {
 }
 
 visible!(Tool, Prompt, Resource, ResourceTemplate);
+
+#[cfg(feature = "skills")]
+visible!(Skill);

@@ -40,6 +40,8 @@ mod run;
 #[cfg(feature = "oauth-server")]
 mod scopes;
 mod shared;
+#[cfg(feature = "skills")]
+mod skill;
 mod tasks;
 mod tool;
 mod trace;
@@ -66,6 +68,8 @@ pub use resource::{Resource, ResourceTemplate};
 pub use roots::RootsChanged;
 pub use run::RunError;
 pub(crate) use shared::Shared;
+#[cfg(feature = "skills")]
+pub use skill::Skill;
 pub use tool::Tool;
 
 use self::{
@@ -313,6 +317,21 @@ impl ServerBuilder {
     /// Adds a resource template.
     pub fn resource_template(self, template: impl Into<ResourceTemplate>) -> Self {
         self.offer(template.into())
+    }
+
+    /// Adds a skill, and its files as resources (SEP-2640). The server then declares the skills extension.
+    #[cfg(feature = "skills")]
+    pub fn skill(mut self, skill: Skill) -> Self {
+        match skill.offer() {
+            Ok((skill, files)) => {
+                self.catalog.skills.push(Arc::new(skill));
+                files.into_iter().fold(self, Self::offer)
+            }
+            Err(wrong) => {
+                self.note(Err(wrong));
+                self
+            }
+        }
     }
 
     fn offer<T: Offer>(mut self, item: T) -> Self {

@@ -10,7 +10,7 @@ use super::{
 
 impl ServerBuilder {
     /// Adds everything that another server offers: its tools and prompts as `{prefix}_{name}`, its
-    /// resources under their own URIs. With an empty prefix, names stay as they are. Conflicting
+    /// resources and skills under their own URIs. With an empty prefix, names stay as they are. Conflicting
     /// names and URIs are reported when the server is built.
     ///
     /// The mounted server's handlers, completers and middleware keep their
@@ -61,6 +61,8 @@ impl ServerBuilder {
         self.take::<Prompt>(&catalog, prefix, first);
         self.take::<Resource>(&catalog, prefix, first);
         self.take::<ResourceTemplate>(&catalog, prefix, first);
+        #[cfg(feature = "skills")]
+        self.catalog.skills.extend(catalog.skills);
         self.catalog.listers.extend(catalog.listers);
         self.catalog.lists_of_each |= catalog.lists_of_each;
         self.changing = self.changing.or(changing);

@@ -31,6 +31,7 @@ impl Shared {
             ClientRequest::CallTool(params) => of(&catalog.tools, &params.name, caller),
             ClientRequest::GetPrompt(params) => of(&catalog.prompts, &params.name, caller),
             ClientRequest::ReadResource(params) => of_resource(&params.uri),
+            ClientRequest::GetSkill(params) => of_resource(&params.uri),
             ClientRequest::Subscribe(params) => of_resource(&params.uri),
             ClientRequest::GetTask(params) => of_task(&params.task_id),
             ClientRequest::UpdateTask(params) => of_task(&params.task_id),

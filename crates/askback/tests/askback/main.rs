@@ -47,6 +47,8 @@ mod returned;
 mod running;
 #[cfg(feature = "schemars")]
 mod schemas;
+#[cfg(feature = "skills")]
+mod skills;
 mod stopping;
 mod store;
 mod tasks;

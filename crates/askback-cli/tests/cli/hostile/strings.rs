@@ -12,9 +12,10 @@ use askback::{
     limits::WireLimits,
     protocol::{
         CallToolResult, CompleteResult, DetailedTask, DiscoverResult, EmptyResult, GetPromptResult,
-        InitializeResult, InputRequest, ListPromptsResult, ListResourceTemplatesResult,
-        ListResourcesResult, ListTasksResult, ListToolsResult, ReadResourceResult,
-        ServerNotification, ServerRequest, SubscriptionsListenResult, TaskState,
+        GetSkillResult, InitializeResult, InputRequest, ListPromptsResult,
+        ListResourceTemplatesResult, ListResourcesResult, ListSkillsResult, ListTasksResult,
+        ListToolsResult, ReadResourceResult, ServerNotification, ServerRequest,
+        SubscriptionsListenResult, TaskState,
     },
 };
 use serde_json::{Map, Number, Value, json, value::RawValue};
@@ -216,6 +217,8 @@ fn is_result(revision: Revision, method: &str, raw: &RawValue) -> bool {
         "resources/list" => is!(ListResourcesResult),
         "resources/templates/list" => is!(ListResourceTemplatesResult),
         "resources/read" => is!(ReadResourceResult),
+        "skills/list" => is!(ListSkillsResult),
+        "skills/get" => is!(GetSkillResult),
         "subscriptions/listen" => is!(SubscriptionsListenResult),
         "completion/complete" => is!(CompleteResult),
         "tasks/get" | "tasks/cancel" if revision.facts().tasks => is!(TaskState),

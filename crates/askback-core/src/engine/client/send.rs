@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{
     jsonrpc::RequestId,
-    protocol::{ClientRequest, EmptyResult, HasMeta},
+    protocol::{ClientRequest, EmptyResult, HasMeta, SKILLS_EXTENSION},
     revision::{Era, Kind},
     wire,
 };
@@ -246,6 +246,9 @@ fn supported(request: &ClientRequest, greeting: &Greeting) -> Result<(), String>
         ClientRequest::Complete(_) => {
             let declared = capabilities.completions.is_some();
             (declared || !facts.completions_capability, "completions")
+        }
+        ClientRequest::ListSkills(_) | ClientRequest::GetSkill(_) => {
+            (capabilities.extension(SKILLS_EXTENSION).is_some(), "skills")
         }
         ClientRequest::SetLevel(_) => (local || capabilities.logging.is_some(), "logging"),
         ClientRequest::Initialize(_)

@@ -1,13 +1,22 @@
 //! Requests for lists.
 
 use std::borrow::Cow;
+#[cfg(feature = "skills")]
+use std::sync::Arc;
 
 use askback_core::{
     jsonrpc,
     protocol::{Outcome, PaginatedParams},
 };
+#[cfg(feature = "skills")]
+use askback_core::{
+    protocol::{GetSkillResult, ListSkillsResult, Skill},
+    quote::QuotedName,
+};
 
 use super::CallContext;
+#[cfg(feature = "skills")]
+use crate::{clock::millis, error::Error};
 use crate::{
     error::Result,
     server::{
@@ -105,5 +114,68 @@ impl CallContext {
 
     fn offers<T: Offer>(&self, method: &str) -> Result<()> {
         self.declared(T::is_declared(&self.shared.profile.capabilities), method)
+    }
+}
+
+#[cfg(feature = "skills")]
+impl CallContext {
+    pub(super) fn list_skills(
+        &self,
+        id: &jsonrpc::RequestId,
+        method: &str,
+        params: &PaginatedParams,
+    ) -> Result<Message> {
+        let catalog = self.skills(method)?;
+        let visible = self.visible_skills(&catalog).collect::<Vec<_>>();
+        let cursor = params.cursor.as_deref();
+        let (page, next_cursor) = self
+            .shared
+            .pages
+            .page(&visible, |skill| &skill.uri, cursor)?;
+        Ok(self.write(
+            id,
+            Outcome::Done(ListSkillsResult {
+                skills: page.iter().map(|skill| Skill::clone(skill)).collect(),
+                next_cursor,
+                ttl_ms: i64::try_from(millis(self.shared.cache.ttl)).ok(),
+                cache_scope: Some(self.shared.cache.scope),
+                left_out: Vec::new(),
+                meta: None,
+            }),
+        ))
+    }
+
+    pub(super) fn get_skill(
+        &self,
+        id: &jsonrpc::RequestId,
+        method: &str,
+        uri: &str,
+    ) -> Result<Message> {
+        let catalog = self.skills(method)?;
+        let skill = self.visible_skills(&catalog).find(|skill| skill.uri == uri);
+        let skill = skill.ok_or_else(|| {
+            Error::invalid_params(format!("there is no skill at {}", QuotedName(uri)))
+        })?;
+        Ok(self.write(
+            id,
+            Outcome::Done(GetSkillResult {
+                skill: skill.clone(),
+                ttl_ms: i64::try_from(millis(self.shared.cache.ttl)).ok(),
+                cache_scope: Some(self.shared.cache.scope),
+                meta: None,
+            }),
+        ))
+    }
+
+    fn skills(&self, method: &str) -> Result<Arc<Catalog>> {
+        let catalog = self.shared.catalog.snapshot();
+        self.declared(!catalog.skills.is_empty(), method)?;
+        Ok(catalog)
+    }
+
+    fn visible_skills<'a>(&'a self, catalog: &'a Catalog) -> impl Iterator<Item = &'a Skill> {
+        let skills = catalog.skills.iter();
+        let visible = skills.filter(|skill| skill.visibility.is_for(self.caller()));
+        visible.map(|skill| &skill.description)
     }
 }
