@@ -97,7 +97,8 @@ async fn serve<S: Store + Journal + 'static>(
         .fleet(Fleet::new(store).bus(bus))
         .build()?;
     let listener = TcpListener::bind(address).await?;
-    Ok(server.http().serve_until(listener, stop_signal()).await?)
+    let endpoint = server.http().health_routes();
+    Ok(endpoint.serve_until(listener, stop_signal()).await?)
 }
 
 /// Returns the file with the key of all processes, which the first process creates.
