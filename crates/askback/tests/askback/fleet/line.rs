@@ -9,9 +9,9 @@ use std::{
 };
 
 use askback::journal::{
-    AnswerOutcome, AnswerRequest, CallId, FinishRequest, Journal, Lease, Log, MemoryJournal,
-    Millis, ParkOutcome, ParkRequest, SessionId, SessionNote, SessionRequest, StoreError,
-    StoreFuture, TakenCall, TaskState,
+    AnswerOutcome, AnswerRequest, CallId, FinishRequest, Journal, JournalStatus, Lease, Log,
+    MemoryJournal, Millis, ParkOutcome, ParkRequest, SessionId, SessionNote, SessionRequest,
+    StoreError, StoreFuture, TakenCall, TaskState,
 };
 use tokio::time::sleep;
 
@@ -136,5 +136,9 @@ impl Journal for JournalLine {
 
     fn purge(&self, now: Millis) -> StoreFuture<'_, usize> {
         self.pass("purge", self.journal.purge(now))
+    }
+
+    fn status(&self, now: Millis) -> StoreFuture<'_, JournalStatus> {
+        self.pass("status", self.journal.status(now))
     }
 }
