@@ -30,7 +30,7 @@ use self::{
     },
     tasks::WorkingTask,
 };
-use super::{Shared, call::waiting_for, dispatch};
+use super::{Shared, call::waiting_for, dispatch, trace};
 use crate::{
     clock::millis,
     ctx::{Arguments, CallPeer, FlowPause, Incoming, ParkingPeer, Peer},
@@ -354,6 +354,7 @@ fn go_on(
 ) {
     let (call, epoch, was_interrupted) = (taken.call, taken.epoch, taken.was_interrupted);
     if was_interrupted {
+        trace::count_takeover();
         tracing::info!("a call continues here: its process has ended or gave it up");
     }
     let mut continuation = Continuation::read(shared, taken);
