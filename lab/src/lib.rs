@@ -50,6 +50,8 @@ mod documents {
     mod limits {}
     #[doc = include_str!("../../docs/guide/observability.md")]
     mod observability {}
+    #[doc = include_str!("../../docs/guide/operating.md")]
+    mod operating {}
     #[doc = include_str!("../../README.md")]
     mod readme {}
     #[doc = include_str!("../../docs/guide/resources.md")]

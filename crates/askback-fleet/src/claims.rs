@@ -11,12 +11,12 @@ use askback_sql::deadpool_postgres::Transaction;
 
 use crate::{
     failure::Failure,
-    schema::{blob, count, execute, held, integer, row},
+    schema::{Statements, blob, count, execute, held, integer, row},
 };
 
 /// Returns the claim that is there.
 async fn known(
-    transaction: &Transaction<'_>,
+    transaction: &impl Statements,
     commit: &ClaimRequest<'_>,
 ) -> Result<Option<Claim>, Failure> {
     let select = "SELECT value, lease_end > $3 FROM askback_commits WHERE flow = $1 AND name = $2";
@@ -36,7 +36,7 @@ async fn known(
 }
 
 pub(crate) async fn claim(
-    transaction: &Transaction<'_>,
+    transaction: &impl Statements,
     commit: &ClaimRequest<'_>,
     max_bytes: usize,
 ) -> Result<Claim, Failure> {
@@ -72,7 +72,7 @@ pub(crate) async fn claim(
 }
 
 pub(crate) async fn finish(
-    transaction: &Transaction<'_>,
+    transaction: &impl Statements,
     flow: FlowId,
     name: &str,
     value: &[u8],
@@ -149,7 +149,7 @@ pub(crate) async fn put(
 
 /// Removes the rows of a table that have expired, and that no other transaction works on.
 pub(crate) async fn purge(
-    transaction: &Transaction<'_>,
+    transaction: &impl Statements,
     table: &str,
     now: Millis,
 ) -> Result<usize, Failure> {

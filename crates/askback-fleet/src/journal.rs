@@ -5,8 +5,9 @@
 
 use askback::{
     journal::{
-        AnswerOutcome, AnswerRequest, CallId, Event, FinishRequest, Lease, Log, LogEvent, Millis,
-        ParkOutcome, ParkRequest, SessionId, SessionRequest, TakenCall, TaskState,
+        AnswerOutcome, AnswerRequest, CallId, Event, FinishRequest, JournalStatus, Lease, Log,
+        LogEvent, Millis, NodeId, ParkOutcome, ParkRequest, SessionId, SessionRequest, TakenCall,
+        TaskState,
     },
     store::share::{self, Eviction, OVERHEAD},
 };
@@ -461,4 +462,36 @@ pub(crate) async fn purge(transaction: &Transaction<'_>, now: Millis) -> Result<
     Ok(usize::try_from(calls)
         .unwrap_or(usize::MAX)
         .saturating_add(sessions))
+}
+
+/// The number of open questions, and the bytes of all calls.
+const OPEN_AND_BYTES: &str = "SELECT
+    (SELECT count(*) FROM askback_events AS events
+     JOIN askback_calls AS calls ON calls.id = events.call AND NOT calls.is_over
+     LEFT JOIN askback_answers AS answers ON answers.call = events.call AND answers.ask = events.ask
+     WHERE events.ask IS NOT NULL AND answers.ask IS NULL),
+    (SELECT coalesce(sum(size), 0)::bigint FROM askback_calls)";
+
+pub(crate) async fn status(
+    client: &impl GenericClient,
+    now: Millis,
+) -> Result<JournalStatus, Failure> {
+    let select = "SELECT node, lease, wake FROM askback_calls WHERE NOT is_over";
+    let mut calls = Vec::new();
+    for row in rows(client, select, &[]).await? {
+        let node: Option<&[u8]> = row.try_get(0)?;
+        let lease: Option<i64> = row.try_get(1)?;
+        let wake: Option<i64> = row.try_get(2)?;
+        let lease = node.zip(lease).map(|(node, until)| Lease {
+            node: NodeId(node.try_into().unwrap_or_default()),
+            until: number(until),
+        });
+        calls.push((lease, wake.map(number)));
+    }
+    let mut status = JournalStatus::of_calls(calls, now);
+    if let Some(row) = row(client, OPEN_AND_BYTES, &[]).await? {
+        status.open_questions = number(row.try_get(0)?);
+        status.bytes = number(row.try_get(1)?);
+    }
+    Ok(status)
 }

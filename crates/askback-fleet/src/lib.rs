@@ -18,6 +18,7 @@
 
 mod bus;
 mod claims;
+mod commit;
 mod failure;
 mod journal;
 mod postgres;
@@ -25,6 +26,8 @@ mod schema;
 
 pub use askback_core::secret::Secret;
 pub use askback_sql::PostgresSettings;
+/// The versions of `tokio-postgres` and `deadpool-postgres` that [`PostgresStore::commit_in`] takes.
+pub use askback_sql::{deadpool_postgres, tokio_postgres};
 #[cfg(feature = "nats")]
 pub use bus::NatsBus;
 pub use bus::PostgresBus;

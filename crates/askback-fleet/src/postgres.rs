@@ -2,9 +2,9 @@
 
 use askback::{
     journal::{
-        AnswerOutcome, AnswerRequest, CallId, FinishRequest, Journal, Lease, Log, Millis,
-        ParkOutcome, ParkRequest, SessionId, SessionNote, SessionRequest, StoreError, StoreFuture,
-        TakenCall, TaskState,
+        AnswerOutcome, AnswerRequest, CallId, FinishRequest, Journal, JournalStatus, Lease, Log,
+        Millis, ParkOutcome, ParkRequest, SessionId, SessionNote, SessionRequest, StoreError,
+        StoreFuture, TakenCall, TaskState,
     },
     limits::Limits,
     store::{Claim, ClaimRequest, FlowId, PutRequest, Store},
@@ -214,5 +214,9 @@ impl Journal for PostgresStore {
 
     fn purge(&self, now: Millis) -> StoreFuture<'_, usize> {
         write!(self, transaction => journal::purge(&transaction, now))
+    }
+
+    fn status(&self, now: Millis) -> StoreFuture<'_, JournalStatus> {
+        within!(self, [] connection => journal::status(&connection, now).await)
     }
 }

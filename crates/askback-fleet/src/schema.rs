@@ -7,7 +7,7 @@ use askback::{
 use askback_sql::{
     Schema,
     deadpool_postgres::GenericClient,
-    tokio_postgres::{Row, types::ToSql},
+    tokio_postgres::{Error, Row, Transaction, types::ToSql},
 };
 
 use crate::failure::Failure;
@@ -99,36 +99,74 @@ const TABLES: &str = "
 /// The values of a statement.
 type Values<'a> = &'a [&'a (dyn ToSql + Sync)];
 
+/// What a statement runs in: a connection of the pool or its transaction, which prepare each statement once, or a
+/// transaction of the author's, which may be on any connection.
+pub(crate) trait Statements: Sync {
+    fn execute(
+        &self,
+        text: &str,
+        values: Values<'_>,
+    ) -> impl Future<Output = Result<u64, Error>> + Send;
+
+    fn rows(
+        &self,
+        text: &str,
+        values: Values<'_>,
+    ) -> impl Future<Output = Result<Vec<Row>, Error>> + Send;
+}
+
+impl<C: GenericClient> Statements for C {
+    async fn execute(&self, text: &str, values: Values<'_>) -> Result<u64, Error> {
+        let statement = self.prepare_cached(text).await?;
+        GenericClient::execute(self, &statement, values).await
+    }
+
+    async fn rows(&self, text: &str, values: Values<'_>) -> Result<Vec<Row>, Error> {
+        let statement = self.prepare_cached(text).await?;
+        self.query(&statement, values).await
+    }
+}
+
+pub(crate) struct AuthorTransaction<'a>(pub(crate) &'a Transaction<'a>);
+
+impl Statements for AuthorTransaction<'_> {
+    async fn execute(&self, text: &str, values: Values<'_>) -> Result<u64, Error> {
+        self.0.execute(text, values).await
+    }
+
+    async fn rows(&self, text: &str, values: Values<'_>) -> Result<Vec<Row>, Error> {
+        self.0.query(text, values).await
+    }
+}
+
 pub(crate) async fn execute(
-    client: &impl GenericClient,
+    client: &impl Statements,
     text: &str,
     values: Values<'_>,
 ) -> Result<u64, Failure> {
-    let statement = client.prepare_cached(text).await?;
-    Ok(client.execute(&statement, values).await?)
+    Ok(client.execute(text, values).await?)
 }
 
 pub(crate) async fn rows(
-    client: &impl GenericClient,
+    client: &impl Statements,
     text: &str,
     values: Values<'_>,
 ) -> Result<Vec<Row>, Failure> {
-    let statement = client.prepare_cached(text).await?;
-    Ok(client.query(&statement, values).await?)
+    Ok(client.rows(text, values).await?)
 }
 
+/// Returns the first row.
 pub(crate) async fn row(
-    client: &impl GenericClient,
+    client: &impl Statements,
     text: &str,
     values: Values<'_>,
 ) -> Result<Option<Row>, Failure> {
-    let statement = client.prepare_cached(text).await?;
-    Ok(client.query_opt(&statement, values).await?)
+    Ok(client.rows(text, values).await?.into_iter().next())
 }
 
 /// Returns the bytes in a table, in all and of an owner.
 pub(crate) async fn held(
-    client: &impl GenericClient,
+    client: &impl Statements,
     table: &str,
     owner: Option<Owner>,
 ) -> Result<StoredBytes, Failure> {

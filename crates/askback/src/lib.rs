@@ -149,7 +149,7 @@ pub use askback_macros::{prompt, resource, tool};
 pub use clock::{Clock, SystemClock};
 #[cfg(feature = "server")]
 #[doc(inline)]
-pub use ctx::{Ask, Ctx};
+pub use ctx::{Ask, Ctx, TransactionCommit};
 #[cfg(any(feature = "client", feature = "server"))]
 #[doc(inline)]
 pub use error::{Error, Result};

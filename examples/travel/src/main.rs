@@ -7,13 +7,21 @@
 //!   creates. Instead of a file, `--fleet postgres://USER:PASSWORD@HOST/DATABASE` uses PostgreSQL, and the key is
 //!   `travel.key` in the current folder. `--bus nats://HOST:PORT` or `--bus redis://HOST:PORT` tells the processes of
 //!   changes; by default the database does.
+//! - `cargo run -p askback-travel -- --status DATABASE`: says what waits in the journal of a fleet.
 
-use std::{env, fs, io, io::Write, os::unix::fs::OpenOptionsExt, path::Path, sync::Arc};
+use std::{
+    env, fs, io,
+    io::Write,
+    os::unix::fs::OpenOptionsExt,
+    path::Path,
+    sync::Arc,
+    time::{SystemTime, UNIX_EPOCH},
+};
 
 use askback::{
     Fleet,
     http::stop_signal,
-    journal::{Bus, Journal},
+    journal::{Bus, Journal, JournalStatus, Millis},
     keys::{Key, KeyRing, KeySource},
     store::{SqliteStore, Store},
 };
@@ -34,7 +42,8 @@ async fn main() -> Result<()> {
         ["--http", address, "--fleet", database, "--bus", bus] => {
             in_a_fleet(address, database, Some(bus)).await
         }
-        _ => Err("write nothing, or --http ADDRESS --fleet DATABASE [--bus ADDRESS]".into()),
+        ["--status", database] => print_status(database).await,
+        _ => Err("write nothing, or --http ADDRESS --fleet DATABASE [--bus ADDRESS], or --status DATABASE".into()),
     }
 }
 
@@ -56,7 +65,7 @@ async fn in_a_fleet(address: &str, database: &str, bus: Option<&str>) -> Result<
         Some(address) => Some(connect_bus(address).await?),
         None => None,
     };
-    if database.starts_with("postgres://") || database.starts_with("postgresql://") {
+    if is_postgres(database) {
         let settings = PostgresSettings::new(Secret::new(database));
         let store = Arc::new(PostgresStore::connect(settings.clone()).await?);
         let bus = match bus {
@@ -68,6 +77,57 @@ async fn in_a_fleet(address: &str, database: &str, bus: Option<&str>) -> Result<
     let store = Arc::new(SqliteStore::open(database)?);
     let bus = bus.unwrap_or_else(|| Arc::clone(&store) as Arc<dyn Bus>);
     serve(address, Path::new(database), store, bus).await
+}
+
+fn is_postgres(database: &str) -> bool {
+    database.starts_with("postgres://") || database.starts_with("postgresql://")
+}
+
+async fn print_status(database: &str) -> Result<()> {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH)?;
+    let now = u64::try_from(now.as_millis())?;
+    let status = if is_postgres(database) {
+        let settings = PostgresSettings::new(Secret::new(database));
+        PostgresStore::connect(settings).await?.status(now).await?
+    } else if Path::new(database).exists() {
+        SqliteStore::open(database)?.status(now).await?
+    } else {
+        return Err(format!("{database}: no such file; give the file of the fleet").into());
+    };
+    Ok(writeln!(io::stdout(), "{}", status_text(&status, now))?)
+}
+
+fn status_text(status: &JournalStatus, now: Millis) -> String {
+    let count = |count: u64, thing: &str| match count {
+        1 => format!("1 {thing}"),
+        count => format!("{count} {thing}s"),
+    };
+    let next = match status.next_wake {
+        Some(wake) => {
+            let seconds = wake.saturating_sub(now) / 1000;
+            format!("; the first gives up or goes on in {seconds} s")
+        }
+        None => String::new(),
+    };
+    let lag = match status.overdue_calls {
+        0 => String::new(),
+        _ => format!(
+            "; the first for {} s: are processes running?",
+            status.lag.as_secs()
+        ),
+    };
+    format!(
+        "waiting: {}, with {}{next}\nrunning: {}, at {}\noverdue: {}{lag}\nsize:    {} KiB",
+        count(status.waiting_calls, "call"),
+        count(status.open_questions, "open question"),
+        count(status.running_calls, "call"),
+        match status.busy_processes {
+            1 => "1 process".to_owned(),
+            busy => format!("{busy} processes"),
+        },
+        count(status.overdue_calls, "call"),
+        status.bytes.div_ceil(1024),
+    )
 }
 
 async fn connect_bus(address: &str) -> Result<Arc<dyn Bus>> {
@@ -97,7 +157,8 @@ async fn serve<S: Store + Journal + 'static>(
         .fleet(Fleet::new(store).bus(bus))
         .build()?;
     let listener = TcpListener::bind(address).await?;
-    Ok(server.http().serve_until(listener, stop_signal()).await?)
+    let endpoint = server.http().health_routes();
+    Ok(endpoint.serve_until(listener, stop_signal()).await?)
 }
 
 /// Returns the file with the key of all processes, which the first process creates.
@@ -122,4 +183,26 @@ fn key_file(database: &Path) -> Result<std::path::PathBuf> {
         }
     }
     Ok(file)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn a_status_is_told_in_words() {
+        let mut status = JournalStatus::default();
+        (status.waiting_calls, status.open_questions) = (2, 1);
+        (status.running_calls, status.busy_processes) = (3, 1);
+        (status.next_wake, status.bytes) = (Some(65_000), 1025);
+        let quiet = "waiting: 2 calls, with 1 open question; the first gives up or goes on in 60 s\n\
+                     running: 3 calls, at 1 process\noverdue: 0 calls\nsize:    2 KiB";
+        assert_eq!(status_text(&status, 5_000), quiet);
+        (status.overdue_calls, status.lag) = (1, Duration::from_secs(9));
+        let late = status_text(&status, 5_000);
+        let says = "overdue: 1 call; the first for 9 s: are processes running?";
+        assert!(late.contains(says), "{late}");
+    }
 }

@@ -4,6 +4,7 @@
 mod buses;
 #[path = "../../../askback-connect/tests/connect/cluster.rs"]
 mod cluster;
+mod commit;
 #[cfg(all(feature = "nats", feature = "redis"))]
 mod engine;
 

@@ -70,6 +70,40 @@ impl Postgres {
         Ok(database)
     }
 
+    /// Creates missing tables in a transaction of the caller's. One process at a time does this, until the end of its
+    /// transaction.
+    ///
+    /// # Errors
+    ///
+    /// If PostgreSQL refuses it, or the tables have another version.
+    pub async fn make_tables(
+        transaction: &tokio_postgres::Transaction<'_>,
+        schemas: &[Schema],
+    ) -> Result<(), SqlError> {
+        let lock = "SELECT pg_advisory_xact_lock($1)";
+        transaction.execute(lock, &[&SCHEMA_LOCK]).await?;
+        // A user without the right to create tables cannot even use `CREATE TABLE IF NOT EXISTS`.
+        let known = "SELECT to_regclass('askback_schemas') IS NOT NULL";
+        if !transaction.query_one(known, &[]).await?.try_get(0)? {
+            let create =
+                "CREATE TABLE askback_schemas (name TEXT PRIMARY KEY, version BIGINT NOT NULL)";
+            transaction.batch_execute(create).await?;
+        }
+        for schema in schemas {
+            let select = "SELECT version FROM askback_schemas WHERE name = $1";
+            let version = transaction.query_opt(select, &[&schema.name]).await?;
+            let version = version.map_or(Ok(0), |row| row.try_get(0))?;
+            if let Some(tables) = schema.missing(version, &DIALECT)? {
+                transaction.batch_execute(&tables).await?;
+                let insert = "INSERT INTO askback_schemas (name, version) VALUES ($1, $2)";
+                transaction
+                    .execute(insert, &[&schema.name, &schema.version])
+                    .await?;
+            }
+        }
+        Ok(())
+    }
+
     /// Returns a connection of the pool, for work of more than a [`Batch`].
     ///
     /// # Errors
@@ -138,30 +172,9 @@ impl Database for Postgres {
     }
 }
 
-/// Creates the missing tables. One process at a time does this.
 async fn make_tables(client: &mut Object, schemas: &[Schema]) -> Result<(), SqlError> {
     let transaction = client.transaction().await?;
-    let lock = "SELECT pg_advisory_xact_lock($1)";
-    transaction.execute(lock, &[&SCHEMA_LOCK]).await?;
-    // A user without the right to create tables cannot even use `CREATE TABLE IF NOT EXISTS`.
-    let known = "SELECT to_regclass('askback_schemas') IS NOT NULL";
-    if !transaction.query_one(known, &[]).await?.try_get(0)? {
-        let create =
-            "CREATE TABLE askback_schemas (name TEXT PRIMARY KEY, version BIGINT NOT NULL)";
-        transaction.batch_execute(create).await?;
-    }
-    for schema in schemas {
-        let select = "SELECT version FROM askback_schemas WHERE name = $1";
-        let version = transaction.query_opt(select, &[&schema.name]).await?;
-        let version = version.map_or(Ok(0), |row| row.try_get(0))?;
-        if let Some(tables) = schema.missing(version, &DIALECT)? {
-            transaction.batch_execute(&tables).await?;
-            let insert = "INSERT INTO askback_schemas (name, version) VALUES ($1, $2)";
-            transaction
-                .execute(insert, &[&schema.name, &schema.version])
-                .await?;
-        }
-    }
+    Postgres::make_tables(&transaction, schemas).await?;
     Ok(transaction.commit().await?)
 }
 

@@ -11,6 +11,7 @@ mod peer;
 mod question;
 #[cfg(feature = "sqlite")]
 mod transaction;
+mod transaction_commit;
 
 use std::{borrow::Cow, future::Future, pin::Pin, sync::Arc, task::Poll, time::Duration};
 
@@ -51,6 +52,7 @@ pub use self::{
     incoming::Incoming,
     notice::CompletionNotice,
     parameters::{Arguments, Parameters},
+    transaction_commit::TransactionCommit,
 };
 #[cfg(debug_assertions)]
 use crate::clock::Clock;

@@ -1,12 +1,8 @@
-use askback_core::protocol::RawJson;
 use askback_sql::rusqlite::Transaction;
 use serde::{Serialize, de::DeserializeOwned};
 
-use super::Ctx;
-use crate::{
-    error::{CommitPlace, Error, Result, StepResult, read_commit},
-    store::{Claim, SqliteStore},
-};
+use super::{Ctx, TransactionCommit};
+use crate::{error::Result, store::SqliteStore};
 
 impl Ctx {
     /// Runs an effect at most once per flow, in a transaction of an SQLite database. The claim, the effect and the
@@ -86,45 +82,17 @@ impl Ctx {
         name: &str,
         effect: impl FnOnce() -> Result<T>,
     ) -> Result<T> {
-        let backing = &self.0.backing;
-        let limits = &backing.limits;
-        let flow = self.identity();
-        let claim = backing.claim_request(self.principal(), &flow, (name, limits.asking.run));
-        let before = self.0.cell.committed(name);
-        if before == Some(CommitPlace::Store) {
-            return Err(Error::commit_name_used(name));
+        let commit = TransactionCommit::begin(self, name)?;
+        let claim = SqliteStore::claim_in(transaction, &commit.claim_request(), commit.max_bytes());
+        if let Some(value) = commit.read_claim(claim)? {
+            return Ok(value);
         }
-        let claimed = SqliteStore::claim_in(transaction, &claim, limits.asking.store_bytes);
-        match claimed.map_err(|why| Error::commit_not_claimed(name, why))? {
-            Claim::Granted => {
-                let value = effect();
-                if transaction.is_autocommit() {
-                    return Err(Error::new(format!(
-                        "the effect of `{name}` ended its transaction, so its outcome is unknown: \
-                         check before you try again, and leave `COMMIT`, `ROLLBACK` and \
-                         `OR ROLLBACK` out of it"
-                    )));
-                }
-                let value = value?;
-                let recorded = RawJson::new(&StepResult::InTransaction(value))?;
-                let (bytes, most) = (recorded.as_str().len(), limits.asking.commit_bytes);
-                if bytes > most {
-                    return Err(Error::new(format!(
-                        "the value of `{name}` has {bytes} bytes, and {most} are kept of one: \
-                         return less from its effect, which was undone"
-                    )));
-                }
-                SqliteStore::finish_in(transaction, flow.flow, name, recorded.as_str().as_bytes())?;
-                self.0.cell.note_commit(name, CommitPlace::Transaction);
-                recorded.decode::<StepResult<T>>()?.into()
-            }
-            // A commit that was rolled back may run again. A stored one is a different commit with the same name.
-            Claim::Done(_) if before.is_some() => Err(Error::commit_name_used(name)),
-            Claim::Done(value) => read_commit(name, &value, CommitPlace::Transaction),
-            Claim::Busy | Claim::Abandoned => Err(Error::new(format!(
-                "`{name}` was begun outside of a transaction and has not finished: its outcome is \
-                 unknown; check before you try again"
-            ))),
+        let value = effect();
+        if transaction.is_autocommit() {
+            return Err(commit.transaction_ended());
         }
+        let written = commit.write(&value?)?;
+        SqliteStore::finish_in(transaction, commit.flow(), name, &written)?;
+        commit.done(&written)
     }
 }

@@ -7,9 +7,9 @@ use askback_core::limits::Limits;
 use tokio::sync::Notify;
 
 use super::{
-    AnswerOutcome, AnswerRequest, Bus, CallId, Event, FinishRequest, HeardHints, Journal, Lease,
-    Log, LogEvent, MAX_HINTS_KEPT, Millis, Owner, ParkOutcome, ParkRequest, SessionId, SessionNote,
-    SessionRequest, StoreError, StoreFuture, TakenCall, TaskState, Topic,
+    AnswerOutcome, AnswerRequest, Bus, CallId, Event, FinishRequest, HeardHints, Journal,
+    JournalStatus, Lease, Log, LogEvent, MAX_HINTS_KEPT, Millis, Owner, ParkOutcome, ParkRequest,
+    SessionId, SessionNote, SessionRequest, StoreError, StoreFuture, TakenCall, TaskState, Topic,
 };
 use crate::store::share::{self, Eviction, OVERHEAD, StoredBytes};
 
@@ -495,6 +495,23 @@ impl Journal for MemoryJournal {
                 .retain(|_, call| call.expires > now || is_held(call));
             entries.sessions.retain(|_, session| session.expires > now);
             Ok(before - entries.calls.len() - entries.sessions.len())
+        })
+    }
+
+    fn status(&self, now: Millis) -> StoreFuture<'_, JournalStatus> {
+        Box::pin(async move {
+            let entries = self.entries();
+            let open = || entries.calls.values().filter(|call| !call.is_over);
+            let mut status =
+                JournalStatus::of_calls(open().map(|call| (call.lease, call.wake)), now);
+            let questions = open().map(|call| {
+                let asks = call.events.iter().filter_map(|event| event.ask);
+                asks.filter(|ask| !call.answers.contains_key(ask)).count() as u64
+            });
+            status.open_questions = questions.sum();
+            let bytes: usize = entries.calls.values().map(Call::size).sum();
+            status.bytes = bytes as u64;
+            Ok(status)
         })
     }
 }

@@ -47,7 +47,7 @@ mod memory;
 #[cfg(feature = "sqlite")]
 mod sqlite;
 
-use std::sync::Arc;
+use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
 pub use askback_core::ask::Millis;
 
@@ -295,6 +295,9 @@ pub trait Journal: Send + Sync {
 
     /// Removes entries that expired at `now` or earlier, and returns how many.
     fn purge(&self, now: Millis) -> StoreFuture<'_, usize>;
+
+    /// Counts what is in the journal, for an operator. Reads all calls, so it is not for a server to do often.
+    fn status(&self, now: Millis) -> StoreFuture<'_, JournalStatus>;
 }
 
 /// A journal that several servers of one process share.
@@ -363,6 +366,66 @@ impl<J: Journal + ?Sized> Journal for Arc<J> {
 
     fn purge(&self, now: Millis) -> StoreFuture<'_, usize> {
         (**self).purge(now)
+    }
+
+    fn status(&self, now: Millis) -> StoreFuture<'_, JournalStatus> {
+        (**self).status(now)
+    }
+}
+
+/// What is in a journal at one moment. Each call that is not over is waiting, running or overdue. A task is a call.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub struct JournalStatus {
+    /// The calls that wait for an answer or a timer.
+    pub waiting_calls: u64,
+    /// The calls that a process works on.
+    pub running_calls: u64,
+    /// The calls that any process should have continued: their timer or the lease of their process has ended.
+    pub overdue_calls: u64,
+    /// For how long the first of them has been overdue. A healthy fleet continues a call within half a second.
+    pub lag: Duration,
+    /// When the first waiting call continues without an answer: its timer ends, or the time for the answer is over. `None`
+    /// if no call waits for a time.
+    pub next_wake: Option<Millis>,
+    /// The questions without an answer. Those of tasks are not counted, because their status has them, which is sealed.
+    pub open_questions: u64,
+    /// The processes that work on a call now. A process without a call is not known to the journal.
+    pub busy_processes: u64,
+    /// The bytes of all calls, also of those that are over and have not expired.
+    pub bytes: u64,
+}
+
+impl JournalStatus {
+    /// Counts calls that are not over, each with its lease and its wake time. A call without a lease waits.
+    pub fn of_calls(
+        calls: impl IntoIterator<Item = (Option<Lease>, Option<Millis>)>,
+        now: Millis,
+    ) -> Self {
+        let mut status = Self::default();
+        let mut busy = BTreeSet::new();
+        for (lease, wake) in calls {
+            match lease.map(|lease| lease.until).or(wake) {
+                Some(due) if due <= now => {
+                    status.overdue_calls += 1;
+                    status.lag = status.lag.max(Duration::from_millis(now - due));
+                    continue;
+                }
+                Some(wake) if lease.is_none() => {
+                    status.next_wake = Some(status.next_wake.map_or(wake, |next| next.min(wake)));
+                }
+                _ => {}
+            }
+            match lease {
+                Some(lease) => {
+                    status.running_calls += 1;
+                    busy.insert(lease.node.0);
+                }
+                None => status.waiting_calls += 1,
+            }
+        }
+        status.busy_processes = busy.len() as u64;
+        status
     }
 }
 

@@ -1,9 +1,10 @@
 use std::time::Duration;
 
 use super::{
-    AnswerOutcome, AnswerRequest, Bus, CallId, Event, FinishRequest, HeardHints, Journal, Lease,
-    Log, LogEvent, MAX_HINTS_KEPT, Millis, Owner, ParkOutcome, ParkRequest, SessionId, SessionNote,
-    SessionRequest, StoreError, StoreFuture, TakenCall, TaskState, Topic,
+    AnswerOutcome, AnswerRequest, Bus, CallId, Event, FinishRequest, HeardHints, Journal,
+    JournalStatus, Lease, Log, LogEvent, MAX_HINTS_KEPT, Millis, NodeId, Owner, ParkOutcome,
+    ParkRequest, SessionId, SessionNote, SessionRequest, StoreError, StoreFuture, TakenCall,
+    TaskState, Topic,
 };
 use crate::store::{
     SqliteStore,
@@ -649,4 +650,37 @@ impl Journal for SqliteStore {
             Ok(calls + sessions)
         }))
     }
+
+    fn status(&self, now: Millis) -> StoreFuture<'_, JournalStatus> {
+        Box::pin(self.run(move |connection| {
+            let transaction = connection.transaction()?;
+            let mut select = transaction
+                .prepare("SELECT node, lease, wake FROM askback_calls WHERE is_over = 0")?;
+            let calls = select.query_map([], |row| {
+                let lease: Option<i64> = row.get(1)?;
+                let node: Option<[u8; 8]> = row.get(0)?;
+                let lease = node.zip(lease).map(|(node, until)| Lease {
+                    node: NodeId(node),
+                    until: number(until),
+                });
+                let wake: Option<i64> = row.get(2)?;
+                Ok((lease, wake.map(number)))
+            })?;
+            let calls = calls.collect::<Result<Vec<_>, _>>()?;
+            let mut status = JournalStatus::of_calls(calls, now);
+            let (questions, bytes) = transaction.query_row(OPEN_AND_BYTES, [], |row| {
+                Ok((number(row.get(0)?), number(row.get(1)?)))
+            })?;
+            (status.open_questions, status.bytes) = (questions, bytes);
+            Ok(status)
+        }))
+    }
 }
+
+/// The number of open questions, and the bytes of all calls.
+const OPEN_AND_BYTES: &str = "SELECT
+    (SELECT count(*) FROM askback_events AS events
+     JOIN askback_calls AS calls ON calls.id = events.call AND calls.is_over = 0
+     LEFT JOIN askback_answers AS answers ON answers.call = events.call AND answers.ask = events.ask
+     WHERE events.ask IS NOT NULL AND answers.ask IS NULL),
+    (SELECT ifnull(sum(size), 0) FROM askback_calls)";

@@ -11,6 +11,8 @@ use std::{
 
 use askback_core::ask::keys::KeyRing;
 
+#[cfg(feature = "http-server")]
+use crate::store::StoreError;
 use crate::{
     error::{Error, Result},
     keys::{
@@ -92,6 +94,15 @@ impl Keys {
                 )
             }
             (Some(_), _) | (None, None) => "memory: it ends with the process".to_owned(),
+        }
+    }
+
+    /// Reads from the store that the server was given. A default store is made on first use, and not by this.
+    #[cfg(feature = "http-server")]
+    pub(super) async fn check_store(&self) -> Result<(), StoreError> {
+        match &self.given {
+            Some(store) => store.get([0; 32]).await.map(drop),
+            None => Ok(()),
         }
     }
 

@@ -185,6 +185,26 @@ pub(super) fn count_replay(method: &str) {
     );
 }
 
+/// Counts a call that this process continues because another process ended or gave it up.
+#[cfg(feature = "http-server")]
+pub(super) fn count_takeover() {
+    tracing::event!(
+        target: "askback::metrics",
+        tracing::Level::DEBUG,
+        monotonic_counter.askback.takeovers = 1_u64,
+    );
+}
+
+/// Counts that hints of the bus may have been lost.
+#[cfg(feature = "http-server")]
+pub(super) fn count_gap() {
+    tracing::event!(
+        target: "askback::metrics",
+        tracing::Level::DEBUG,
+        monotonic_counter.askback.gaps = 1_u64,
+    );
+}
+
 /// Counts a request that is rejected before any handler runs.
 pub(super) fn count_refusal(reason: &'static str) {
     tracing::event!(

@@ -1,11 +1,12 @@
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use tokio::task::JoinSet;
 
 use super::contract::{BrokenContract, CheckResult, expect, rules};
 use crate::journal::{
-    AnswerOutcome, AnswerRequest, CallId, Event, FinishRequest, Journal, Lease, Millis, NodeId,
-    Owner, ParkOutcome, ParkRequest, SessionId, SessionRequest, StoreError, TakenCall,
+    AnswerOutcome, AnswerRequest, CallId, Event, FinishRequest, Journal, JournalStatus, Lease,
+    Millis, NodeId, Owner, ParkOutcome, ParkRequest, SessionId, SessionRequest, StoreError,
+    TakenCall,
 };
 
 const NOW: Millis = 1_800_000_000_000;
@@ -38,6 +39,7 @@ rules! { [Arc<dyn Journal>; 2];
     "a process hears which calls it has lost when it renews its leases" in AMPLE => renewed;
     "a session that is ended is so for all, and its calls are gone" in AMPLE => sessions_end;
     "purge removes what has expired and nothing else" in AMPLE => purged;
+    "the status counts calls, questions and processes" in AMPLE => counted;
     "an owner leaves room for others" in 1 << 20 => shared_out;
 }
 
@@ -595,6 +597,89 @@ async fn purged([journal, other]: [Arc<dyn Journal>; 2]) -> CheckResult {
     )?;
     let session = journal.session(SESSION).await.map_err(failed)?;
     expect("what was noted", session.note, None)
+}
+
+async fn counted([journal, other]: [Arc<dyn Journal>; 2]) -> CheckResult {
+    const SECOND: u64 = 1000;
+    let status = async |now| {
+        let mut status = other.status(now).await.map_err(failed)?;
+        expect("whether it counts bytes", status.bytes > 0, true)?;
+        status.bytes = 0;
+        Ok::<_, String>(status)
+    };
+    let empty = other.status(NOW).await.map_err(failed)?;
+    expect("an empty journal", empty, JournalStatus::default())?;
+    let events = [
+        event("a", Some(0)),
+        event("b", Some(1)),
+        event("note", None),
+    ];
+    let asks = ParkRequest {
+        wake: Some(NOW + SECOND),
+        ..park(b"r", &events)
+    };
+    parks(&*journal, asks, ParkOutcome::Waiting).await?;
+    let task = ParkRequest {
+        call: CallId([77; 16]),
+        keep: Some(lease(1, NOW)),
+        status: Some(b"s"),
+        ..park(b"t", &[])
+    };
+    parks(&*journal, task, ParkOutcome::Waiting).await?;
+    let parked = JournalStatus {
+        waiting_calls: 1,
+        running_calls: 1,
+        open_questions: 2,
+        busy_processes: 1,
+        next_wake: Some(NOW + SECOND),
+        ..JournalStatus::default()
+    };
+    expect("two calls", status(NOW).await?, parked.clone())?;
+    let overdue = JournalStatus {
+        waiting_calls: 0,
+        overdue_calls: 1,
+        lag: Duration::from_secs(2),
+        next_wake: None,
+        ..parked
+    };
+    expect(
+        "a call whose time has come",
+        status(NOW + 3 * SECOND).await?,
+        overdue.clone(),
+    )?;
+    answer(&*journal, 1, 2, NOW).await?;
+    let answered = JournalStatus {
+        running_calls: 2,
+        open_questions: 1,
+        busy_processes: 2,
+        ..JournalStatus::default()
+    };
+    expect("an answered call", status(NOW).await?, answered)?;
+    let ended = journal.finish(FinishRequest {
+        call: CALL,
+        epoch: Some(1),
+        events: &[],
+        status: None,
+        expires: EXPIRES,
+    });
+    expect("to end it", ended.await.map_err(failed)?, true)?;
+    let ended = JournalStatus {
+        running_calls: 1,
+        busy_processes: 1,
+        ..JournalStatus::default()
+    };
+    expect("a call that is over", status(NOW).await?, ended)?;
+    let silent = JournalStatus {
+        overdue_calls: 1,
+        lag: Duration::from_secs(5),
+        ..JournalStatus::default()
+    };
+    let much_later = NOW + 15 * SECOND;
+    expect(
+        "a process without a lease",
+        status(much_later).await?,
+        silent,
+    )
 }
 
 async fn shared_out([journal, _]: [Arc<dyn Journal>; 2]) -> CheckResult {

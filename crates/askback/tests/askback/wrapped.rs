@@ -3,8 +3,9 @@
 use std::future::Future;
 
 use askback::journal::{
-    AnswerOutcome, AnswerRequest, CallId, FinishRequest, Journal, Lease, Log, Millis, ParkOutcome,
-    ParkRequest, SessionId, SessionNote, SessionRequest, StoreFuture, TakenCall, TaskState,
+    AnswerOutcome, AnswerRequest, CallId, FinishRequest, Journal, JournalStatus, Lease, Log,
+    Millis, ParkOutcome, ParkRequest, SessionId, SessionNote, SessionRequest, StoreFuture,
+    TakenCall, TaskState,
 };
 
 pub(crate) trait Around: Send + Sync {
@@ -46,4 +47,5 @@ wrapped! {
     fn session(session: SessionId) -> SessionNote;
     fn ended_since(since: Millis) -> Vec<SessionId>;
     fn purge(now: Millis) -> usize;
+    fn status(now: Millis) -> JournalStatus;
 }

@@ -11,7 +11,7 @@ use super::{Node, opened, sealed};
 use crate::{
     ctx::Audience,
     journal::{CallId, HeardHints, MAX_HINT_BYTES, SessionId, Topic},
-    server::Shared,
+    server::{Shared, trace},
     store::Owner,
 };
 
@@ -148,6 +148,7 @@ pub(super) async fn listen(shared: Weak<Shared>) {
 
 fn take(shared: &Shared, node: &Arc<Node>, heard: HeardHints) {
     if heard.has_gap {
+        trace::count_gap();
         node.wake_all();
         tell_all(shared);
     }

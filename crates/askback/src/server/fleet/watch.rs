@@ -84,9 +84,9 @@ pub(super) async fn keep_watch(shared: std::sync::Weak<Shared>) {
         }
         let due = node.journal.due(node.lease(now), now, MOST_DUE).await;
         for taken in node.heard(due).unwrap_or_default() {
-            tracing::info!(
-                "a call continues here: its process does not renew its lease, or its timer has expired"
-            );
+            if !taken.was_interrupted {
+                tracing::debug!("a call continues here: its timer has ended");
+            }
             go_on(&shared, node, taken, None);
         }
     }

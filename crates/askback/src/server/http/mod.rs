@@ -21,6 +21,7 @@ mod connections;
 mod endpoint_protection;
 mod fleet_session;
 mod heads;
+mod health;
 mod known_clients;
 mod pages;
 mod peer_user;
@@ -56,8 +57,8 @@ pub use signal::stop_signal;
 use tokio::net::{TcpListener, ToSocketAddrs, lookup_host};
 
 use self::{
-    endpoint_protection::EndpointProtection, responder::Responder, sessions::Sessions,
-    side_services::SideServices, stop::Stop,
+    endpoint_protection::EndpointProtection, health::Health, responder::Responder,
+    sessions::Sessions, side_services::SideServices, stop::Stop,
 };
 use super::{RunError, Server, ServerBuilder, Shared};
 #[cfg(feature = "oauth-server")]
@@ -81,6 +82,7 @@ pub struct Endpoint {
     /// Whether the two endpoints of 2024-11-05 are served as well.
     pairs: bool,
     beside: SideServices,
+    has_health_routes: bool,
 }
 
 impl ServerBuilder {
@@ -125,6 +127,7 @@ impl Server {
             protected: EndpointProtection::default(),
             pairs: false,
             beside: SideServices::default(),
+            has_health_routes: false,
         }
     }
 }
@@ -170,6 +173,22 @@ impl Endpoint {
         B::Error: Into<Box<dyn Error + Send + Sync>>,
     {
         self.beside = self.beside.and(path.as_ref(), service);
+        self
+    }
+
+    /// Also serves two paths for balancers and supervisors, to `GET` and `HEAD`:
+    ///
+    /// - `/healthz`: 200, as long as the process lives.
+    /// - `/readyz`: 200 if the store and the journal of the [fleet](crate::Fleet) answer and the process is not
+    ///   stopping, else 503 with a sentence that says which of them it is.
+    ///
+    /// They take any `Host`, need no token, and are no requests of MCP: no session, span, count or rate limit sees
+    /// them. However many clients ask, one check runs at a time. Its result answers for a second, and it ends after
+    /// two.
+    ///
+    /// This applies to [`serve`](Self::serve) and [`serve_until`](Self::serve_until).
+    pub fn health_routes(mut self) -> Self {
+        self.has_health_routes = true;
         self
     }
 
@@ -274,7 +293,13 @@ impl Endpoint {
             let fleet = self.shared.fleet.is_some();
             tracing::info!(%url, store, fleet, "serving over HTTP");
         }
-        serve::serve(self.service(), path, beside, listener, signal).await;
+        let has_health_routes = self.has_health_routes;
+        let service = self.service();
+        let mut responder = Responder::of_endpoint(service.clone(), &path, beside);
+        if has_health_routes {
+            responder = responder.with_health(Health::new(service.shared(), service.stop()));
+        }
+        serve::serve(service, responder, listener, signal).await;
         Ok(())
     }
 }

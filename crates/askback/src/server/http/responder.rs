@@ -7,6 +7,7 @@ use http::{Request, Response, StatusCode};
 
 use super::{
     body::Body,
+    health::Health,
     response,
     service::Service,
     side_services::{ConnectionEnds, Outgoing, RequestBody, SideServices},
@@ -18,6 +19,7 @@ pub(super) struct Responder {
     limits: Arc<Limits>,
     stop: Stop,
     endpoint: Option<(Service, Arc<str>)>,
+    health: Option<Health>,
     beside: SideServices,
 }
 
@@ -32,6 +34,7 @@ impl Responder {
             limits: Arc::clone(service.shared().limits()),
             stop: service.stop().clone(),
             endpoint: Some((service, path.into())),
+            health: None,
             beside,
         }
     }
@@ -41,8 +44,14 @@ impl Responder {
             limits: Arc::new(limits.clone()),
             stop: Stop::default(),
             endpoint: None,
+            health: None,
             beside: pages,
         }
+    }
+
+    pub(super) fn with_health(mut self, health: Health) -> Self {
+        self.health = Some(health);
+        self
     }
 
     pub(super) fn limits(&self) -> &Limits {
@@ -68,6 +77,12 @@ impl Responder {
             && (asked == &**path || service.protected().serves(asked))
         {
             return service.respond(request).await.map(Answer::Ours);
+        }
+        if let Some(health) = &self.health
+            && Health::serves(asked)
+        {
+            let answered = health.respond(request.method(), asked).await;
+            return answered.map(Answer::Ours);
         }
         let Some(answers) = self.beside.at(asked) else {
             let why = match &self.endpoint {

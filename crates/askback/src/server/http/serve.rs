@@ -22,7 +22,7 @@ use super::{
     responder::Responder,
     service::Service,
     sessions::Sessions,
-    side_services::{ConnectionEnds, SideServices},
+    side_services::ConnectionEnds,
     stop::{Phase, Stop},
 };
 use crate::{ctx::RunningCommits, server::budget::Budget};
@@ -32,15 +32,11 @@ const GRACE: Duration = Duration::from_secs(1);
 
 pub(super) async fn serve(
     service: Service,
-    path: String,
-    beside: SideServices,
+    responder: Responder,
     listener: TcpListener,
     signal: impl Future<Output = ()>,
 ) {
-    let mut door = Door::new(
-        listener,
-        Responder::of_endpoint(service.clone(), &path, beside),
-    );
+    let mut door = Door::new(listener, responder);
     let mut connections = JoinSet::new();
     door.stand_open(signal, &mut connections).await;
     end(&service, door, connections).await;

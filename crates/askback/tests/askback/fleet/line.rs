@@ -9,15 +9,15 @@ use std::{
 };
 
 use askback::journal::{
-    AnswerOutcome, AnswerRequest, CallId, FinishRequest, Journal, Lease, Log, MemoryJournal,
-    Millis, ParkOutcome, ParkRequest, SessionId, SessionNote, SessionRequest, StoreError,
-    StoreFuture, TakenCall, TaskState,
+    AnswerOutcome, AnswerRequest, CallId, FinishRequest, Journal, JournalStatus, Lease, Log,
+    MemoryJournal, Millis, ParkOutcome, ParkRequest, SessionId, SessionNote, SessionRequest,
+    StoreError, StoreFuture, TakenCall, TaskState,
 };
 use tokio::time::sleep;
 
 /// One process's requests to a journal.
 #[derive(Clone, Default)]
-pub(super) struct JournalLine {
+pub(crate) struct JournalLine {
     pub(super) journal: Arc<MemoryJournal>,
     is_cut: Arc<AtomicBool>,
     /// The delay between a request's effect and its response.
@@ -26,7 +26,7 @@ pub(super) struct JournalLine {
 }
 
 impl JournalLine {
-    pub(super) fn new(journal: &Arc<MemoryJournal>) -> Self {
+    pub(crate) fn new(journal: &Arc<MemoryJournal>) -> Self {
         Self {
             journal: Arc::clone(journal),
             ..Self::default()
@@ -34,7 +34,7 @@ impl JournalLine {
     }
 
     /// Cuts the process off from the journal, as if it were dead.
-    pub(super) fn cut(&self) {
+    pub(crate) fn cut(&self) {
         self.is_cut.store(true, Ordering::Relaxed);
     }
 
@@ -136,5 +136,9 @@ impl Journal for JournalLine {
 
     fn purge(&self, now: Millis) -> StoreFuture<'_, usize> {
         self.pass("purge", self.journal.purge(now))
+    }
+
+    fn status(&self, now: Millis) -> StoreFuture<'_, JournalStatus> {
+        self.pass("status", self.journal.status(now))
     }
 }

@@ -1,7 +1,7 @@
 //! Several processes serve together. A question outlives the process that asked it.
 
 mod changes;
-mod line;
+pub(crate) mod line;
 mod stopping;
 mod tasks;
 

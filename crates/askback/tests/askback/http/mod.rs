@@ -4,6 +4,7 @@ mod beside;
 pub(crate) mod client;
 mod echo;
 mod headers;
+mod health;
 mod keeping;
 mod lifecycle;
 mod listening;

@@ -1,0 +1,292 @@
+//! A process of a fleet: its leases, and who reads the logs of calls in it.
+
+use std::{
+    collections::HashMap,
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
+
+use askback_core::ask::Millis;
+use tokio::sync::{Notify, broadcast};
+
+use super::{
+    CallRecord, hints,
+    tasks::WorkingTask,
+    watch::{keep_leases, keep_watch},
+};
+use crate::{
+    clock::millis,
+    entropy::entropy,
+    journal::{Bus, CallId, Journal, Lease, NodeId, SessionId},
+    server::Shared,
+    store::StoreError,
+};
+
+/// How long a process holds a call before it has to renew its lease.
+pub(super) const LEASE: Duration = Duration::from_secs(10);
+
+/// How long a stopping process waits for its handlers to be dropped before it gives up its leases.
+const STOP: Duration = Duration::from_millis(500);
+
+/// How many sessions may wait to be reread. A session that is missed is reread with its stream.
+const CHOICES: usize = 256;
+
+/// Several processes that serve together, over HTTP.
+///
+/// When a call asks a question, it is saved in the [journal](crate::journal) and its handler is
+/// dropped. Any process of the fleet receives the answer and continues the call, so nothing is lost
+/// if the process that asked is gone. All processes share the journal, the
+/// [keys](crate::ServerBuilder::keys), the [store](crate::ServerBuilder::store) and the name of the
+/// [service](crate::ServerBuilder::service).
+///
+/// With each answer a handler runs again from its beginning, in every revision. Without a fleet,
+/// this happens only in 2026-07-28.
+#[derive(Clone)]
+pub struct Fleet {
+    journal: Arc<dyn Journal>,
+    bus: Option<Arc<dyn Bus>>,
+}
+
+impl Fleet {
+    /// Creates a fleet whose processes share this journal.
+    pub fn new(journal: impl Journal + 'static) -> Self {
+        Self {
+            journal: Arc::new(journal),
+            bus: None,
+        }
+    }
+
+    /// Adds a bus, on which the processes tell each other of changes: notices of
+    /// [`Server::changed`](crate::Server::changed) then reach the clients of all processes, and so
+    /// do subscriptions. Each process changes its own catalog.
+    #[must_use]
+    pub fn bus(mut self, bus: impl Bus + 'static) -> Self {
+        self.bus = Some(Arc::new(bus));
+        self
+    }
+}
+
+askback_core::debug_only!(Fleet {});
+
+pub(crate) struct Node {
+    pub(crate) journal: Arc<dyn Journal>,
+    pub(super) bus: Option<Arc<dyn Bus>>,
+    pub(super) id: NodeId,
+    /// Sessions whose client has set its log level or subscriptions at another process.
+    pub(super) chosen: broadcast::Sender<SessionId>,
+    leased: Mutex<Vec<LeasedCall>>,
+    /// Whether this process renews leases and continues other processes' calls: after its first
+    /// request.
+    is_watching: AtomicBool,
+    pub(super) is_stopping: AtomicBool,
+    is_cut_off: AtomicBool,
+    followers: Mutex<HashMap<CallId, Vec<Arc<Notify>>>>,
+}
+
+/// Reads the log of a call, and is woken when this process adds to it.
+pub(crate) struct Follower {
+    node: Arc<Node>,
+    call: CallId,
+    news: Arc<Notify>,
+}
+
+impl Follower {
+    pub(crate) fn new(node: &Arc<Node>, call: CallId) -> Self {
+        let news = Arc::new(Notify::new());
+        let mut followers = node.followers();
+        followers.entry(call).or_default().push(Arc::clone(&news));
+        drop(followers);
+        Self {
+            node: Arc::clone(node),
+            call,
+            news,
+        }
+    }
+
+    /// Waits until the log has grown. Returns `false` after a timeout of `most`.
+    pub(crate) async fn wait(&self, most: Duration) -> bool {
+        tokio::time::timeout(most, self.news.notified())
+            .await
+            .is_ok()
+    }
+}
+
+impl Drop for Follower {
+    fn drop(&mut self) {
+        let mut followers = self.node.followers();
+        if let Some(of_call) = followers.get_mut(&self.call) {
+            of_call.retain(|news| !Arc::ptr_eq(news, &self.news));
+            if of_call.is_empty() {
+                followers.remove(&self.call);
+            }
+        }
+    }
+}
+
+impl Node {
+    pub(in crate::server) fn new(fleet: Fleet) -> std::io::Result<Self> {
+        Ok(Self {
+            journal: fleet.journal,
+            bus: fleet.bus,
+            chosen: broadcast::Sender::new(CHOICES),
+            id: NodeId(entropy()?),
+            leased: Mutex::default(),
+            is_watching: AtomicBool::new(false),
+            is_stopping: AtomicBool::new(false),
+            is_cut_off: AtomicBool::new(false),
+            followers: Mutex::default(),
+        })
+    }
+
+    fn followers(&self) -> MutexGuard<'_, HashMap<CallId, Vec<Arc<Notify>>>> {
+        self.followers
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Passes on an answer of the journal. Logs once when the journal stops answering, and once
+    /// when it answers again.
+    pub(crate) fn heard<T>(&self, answer: Result<T, StoreError>) -> Result<T, StoreError> {
+        match &answer {
+            Ok(_) if self.is_cut_off.swap(false, Ordering::Relaxed) => {
+                tracing::info!("the journal answers again");
+            }
+            Err(error) if !self.is_cut_off.swap(true, Ordering::Relaxed) => {
+                tracing::error!(%error, "the journal does not answer: it is tried again and again");
+            }
+            Ok(_) | Err(_) => {}
+        }
+        answer
+    }
+
+    pub(crate) fn begin_to_stop(&self) {
+        self.is_stopping.store(true, Ordering::Relaxed);
+    }
+
+    pub(super) fn lease(&self, now: Millis) -> Lease {
+        Lease {
+            node: self.id,
+            until: now.saturating_add(millis(LEASE)),
+        }
+    }
+
+    pub(super) fn leased(&self) -> MutexGuard<'_, Vec<LeasedCall>> {
+        self.leased.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn is_busy(&self) -> bool {
+        !self.leased().is_empty()
+    }
+
+    /// Starts the watcher, if it is not running. Must be called within a runtime.
+    pub(crate) fn watch(&self, shared: &Arc<Shared>) {
+        if !self.is_watching.swap(true, Ordering::Relaxed) {
+            tokio::spawn(keep_watch(Arc::downgrade(shared)));
+            tokio::spawn(keep_leases(Arc::downgrade(shared)));
+            if self.bus.is_some() {
+                tokio::spawn(hints::listen(Arc::downgrade(shared)));
+            }
+        }
+    }
+
+    pub(crate) async fn release(&self, now: Millis) {
+        let leased: Vec<_> = self.leased().iter().map(|call| call.taken).collect();
+        if leased.is_empty() {
+            return;
+        }
+        for call in self.leased().iter() {
+            call.stop.notify_one();
+        }
+        let stopping = async {
+            while self.is_busy() {
+                tokio::time::sleep(Duration::from_millis(5)).await;
+            }
+        };
+        let _ = tokio::time::timeout(STOP, stopping).await;
+        // On failure, other processes continue when the leases expire.
+        let _ = self.heard(self.journal.renew(&leased, now).await);
+    }
+
+    pub(crate) fn chosen(&self) -> broadcast::Receiver<SessionId> {
+        self.chosen.subscribe()
+    }
+
+    pub(super) fn wake_all(&self) {
+        for news in self.followers().values().flatten() {
+            news.notify_one();
+        }
+    }
+
+    pub(crate) fn wake(&self, call: CallId) {
+        for news in self.followers().get(&call).into_iter().flatten() {
+            news.notify_one();
+        }
+    }
+
+    pub(crate) fn stop(&self, request: [u8; 16]) {
+        for call in self.leased().iter().filter(|it| it.request == request) {
+            call.stop.notify_one();
+        }
+    }
+
+    pub(super) fn stop_lost(&self, lost: &[(CallId, u32)]) {
+        for call in self.leased().iter().filter(|it| lost.contains(&it.taken)) {
+            tracing::debug!("a call was cancelled, or another process has taken it over");
+            call.stop.notify_one();
+        }
+    }
+}
+
+pub(super) struct LeasedCall {
+    pub(super) taken: (CallId, u32),
+    request: [u8; 16],
+    stop: Arc<Notify>,
+    pub(super) task: Option<(SessionId, WorkingTask)>,
+}
+
+/// Holds the lease on a call until it is dropped.
+pub(super) struct LeaseGuard {
+    node: Arc<Node>,
+    stop: Arc<Notify>,
+}
+
+impl LeaseGuard {
+    pub(super) fn new(node: &Arc<Node>, standing: &CallRecord) -> Self {
+        let stop = Arc::new(Notify::new());
+        let task = standing.task.clone();
+        node.leased().push(LeasedCall {
+            taken: (standing.call, standing.epoch),
+            request: standing.request(),
+            stop: Arc::clone(&stop),
+            task: task.map(|task| (standing.session, task)),
+        });
+        Self {
+            node: Arc::clone(node),
+            stop,
+        }
+    }
+}
+
+impl Drop for LeaseGuard {
+    fn drop(&mut self) {
+        // A call that is answered while it is being parked is held twice for a moment, in one
+        // epoch.
+        let is_other = |call: &LeasedCall| !Arc::ptr_eq(&call.stop, &self.stop);
+        self.node.leased().retain(is_other);
+    }
+}
+
+impl LeaseGuard {
+    /// Runs the work in its own task until it ends or is stopped. The lease lasts as long.
+    pub(super) fn work(self, work: impl Future<Output = ()> + Send + 'static) {
+        tokio::spawn(async move {
+            tokio::select! {
+                () = self.stop.notified() => {}
+                () = work => {}
+            }
+        });
+    }
+}

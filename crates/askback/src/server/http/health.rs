@@ -1,0 +1,139 @@
+//! The routes that tell a balancer or a supervisor how the process is.
+
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
+
+use http::{
+    HeaderValue, Method, Response, StatusCode,
+    header::{ALLOW, CACHE_CONTROL, CONTENT_TYPE},
+};
+use tokio::{
+    sync::watch,
+    time::{Instant, timeout},
+};
+
+use super::{
+    body::{Body, Outgoing},
+    stop::{Phase, Stop},
+};
+use crate::{journal::SessionId, server::Shared};
+
+const LIVE_PATH: &str = "/healthz";
+const READY_PATH: &str = "/readyz";
+
+/// How long the result of a check answers further requests.
+const HEALTH_RESULT_TTL: Duration = Duration::from_secs(1);
+
+/// How long the store and the journal may take to answer together.
+const HEALTH_CHECK_TIMEOUT: Duration = Duration::from_secs(2);
+
+/// Why the process is not ready: a constant, so that no response tells anything of the machine.
+type Verdict = Result<(), &'static str>;
+
+#[derive(Clone)]
+pub(super) struct Health(Arc<Inner>);
+
+struct Inner {
+    shared: Arc<Shared>,
+    stop: Stop,
+    last: watch::Sender<Option<(Instant, Verdict)>>,
+    is_checking: AtomicBool,
+}
+
+impl Health {
+    pub(super) fn new(shared: &Arc<Shared>, stop: &Stop) -> Self {
+        Self(Arc::new(Inner {
+            shared: Arc::clone(shared),
+            stop: stop.clone(),
+            last: watch::Sender::new(None),
+            is_checking: AtomicBool::new(false),
+        }))
+    }
+
+    pub(super) fn serves(path: &str) -> bool {
+        path == LIVE_PATH || path == READY_PATH
+    }
+
+    /// Answers a request for a path that [`serves`](Self::serves) knows.
+    pub(super) async fn respond(&self, method: &Method, path: &str) -> Response<Body> {
+        if !matches!(*method, Method::GET | Method::HEAD) {
+            let mut refused = said(StatusCode::METHOD_NOT_ALLOWED, "this path takes GET, HEAD");
+            let methods = HeaderValue::from_static("GET, HEAD");
+            refused.headers_mut().insert(ALLOW, methods);
+            return refused;
+        }
+        if path == LIVE_PATH {
+            return said(StatusCode::OK, "ok");
+        }
+        match self.verdict().await {
+            Ok(()) => said(StatusCode::OK, "ok"),
+            Err(why) => said(StatusCode::SERVICE_UNAVAILABLE, why),
+        }
+    }
+
+    async fn verdict(&self) -> Verdict {
+        let inner = &self.0;
+        if inner.stop.has_reached(Phase::Leaving) {
+            return Err("the process is stopping");
+        }
+        let mut last = inner.last.subscribe();
+        let fresh = *last.borrow();
+        if let Some((_, verdict)) = fresh.filter(is_fresh) {
+            return verdict;
+        }
+        if !inner.is_checking.swap(true, Ordering::AcqRel) {
+            // In its own task: a client that gives up must not end a check that others wait for.
+            let inner = Arc::clone(inner);
+            tokio::spawn(async move {
+                let verdict = inner.check().await;
+                inner.last.send_replace(Some((Instant::now(), verdict)));
+                inner.is_checking.store(false, Ordering::Release);
+            });
+        }
+        let checked = last.wait_for(|last| last.as_ref().is_some_and(is_fresh));
+        match timeout(HEALTH_CHECK_TIMEOUT + HEALTH_RESULT_TTL, checked).await {
+            Ok(Ok(checked)) => checked.map_or(Err("not checked yet"), |(_, verdict)| verdict),
+            _ => Err("the check did not end in time"),
+        }
+    }
+}
+
+fn is_fresh((at, _): &(Instant, Verdict)) -> bool {
+    at.elapsed() < HEALTH_RESULT_TTL
+}
+
+impl Inner {
+    async fn check(&self) -> Verdict {
+        let checking = async {
+            if let Err(error) = self.shared.keys.check_store().await {
+                tracing::debug!(%error, "the store does not answer a health check");
+                return Err("the store does not answer");
+            }
+            let Some(node) = &self.shared.fleet else {
+                return Ok(());
+            };
+            // Any read will do.
+            let read = node.journal.session(SessionId([0; 16])).await;
+            let read = node.heard(read);
+            read.map(drop).map_err(|_| "the journal does not answer")
+        };
+        let checked = timeout(HEALTH_CHECK_TIMEOUT, checking).await;
+        checked.unwrap_or(Err("the store or the journal takes too long to answer"))
+    }
+}
+
+fn said(status: StatusCode, text: &str) -> Response<Body> {
+    let text = format!("{text}\n").into_bytes();
+    let mut response = Response::new(Body::whole(Outgoing::short(text)));
+    *response.status_mut() = status;
+    let headers = response.headers_mut();
+    let text = HeaderValue::from_static("text/plain; charset=utf-8");
+    headers.insert(CONTENT_TYPE, text);
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    response
+}
