@@ -5,13 +5,14 @@ use std::{
     fs::OpenOptions,
     io::{self, BufRead, BufReader, Write},
     path::PathBuf,
+    sync::Arc,
 };
 
 use askback::{
     keys::state_dir,
     witness::{Receipt, ReceiptSecret, ReceiptSigner, ShownQuestion, WitnessKey, verify_chain},
 };
-use askback_host::receipts::Receipts;
+use askback_host::receipts::{ReceiptBook, Receipts};
 use serde::{Deserialize, Serialize};
 
 use crate::{own_files, private_file, target::Target};
@@ -54,7 +55,7 @@ struct ServerReceipts {
 }
 
 /// Returns the text that identifies a server: its address, or the digest of its command and folder.
-fn identity(target: &Target) -> String {
+pub fn identity(target: &Target) -> String {
     let address = target.reach.endpoint();
     address.map_or_else(|| target.digest(), |url| url.into())
 }
@@ -67,10 +68,14 @@ impl ReceiptFolder {
 
     /// Signs receipts for a server.
     pub fn signing_for(self, target: &Target) -> impl Receipts + use<> {
+        self.signing_as(identity(target), target.name.clone())
+    }
+
+    fn signing_as(self, server: String, name: String) -> ServerReceipts {
         ServerReceipts {
             folder: self,
-            server: identity(target),
-            name: target.name.clone(),
+            server,
+            name,
         }
     }
 
@@ -211,6 +216,12 @@ impl ReceiptFolder {
             counts.insert(key, sequence);
         })?;
         Ok(Some(signed.receipt))
+    }
+}
+
+impl ReceiptBook for ReceiptFolder {
+    fn of(&self, identity: &str, name: &str) -> Arc<dyn Receipts> {
+        Arc::new(self.clone().signing_as(identity.to_owned(), name.to_owned()))
     }
 }
 
