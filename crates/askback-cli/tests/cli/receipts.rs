@@ -123,33 +123,41 @@ fn a_person_at_a_terminal_is_told_from_a_script() {
             .find(|row| row.trim_start().starts_with(&format!("{number} ")));
         assert!(row.is_some_and(|row| row.contains(renderer)), "{list}");
     }
-    // First a receipt is changed, then all are removed.
-    let file = scratch.path("state/askback/receipts/receipts.jsonl");
+    // First a receipt is changed, then some are removed.
+    let key = scratch.path("state/askback/receipts").join(key.trim());
+    let file = key.join("current.jsonl");
     let whole = fs::read_to_string(&file).expect("it was written");
     // Each receipt begins a new line, even after a truncated one.
     let whole = whole.replace("\n\n", "\n");
     let whole = whole.trim_start().to_owned();
-    let check = |text: &str, fault: &str| {
+    let check = |text: &str, fault: Option<&str>| {
         fs::write(&file, text).expect("it is ours");
         let (exit, list) = receipts(&["--json"]);
-        assert_eq!(exit, Some(1), "{list}");
+        assert_eq!(exit, Some(i32::from(fault.is_some())), "{list}");
         let list: Value = serde_json::from_str(&list).expect("it is JSON");
         assert_eq!(list[0]["fault"], json!(fault));
     };
     check(
         &whole.replace("\"script\"", "\"page\""),
-        "receipt 4: the signature does not fit",
+        Some("receipt 4: the signature does not fit"),
     );
-    let without_last: String = whole.split_inclusive('\n').take(3).collect();
-    check(&without_last, "4 were signed, and 3 are in the list");
-    let without_first: String = whole.split_inclusive('\n').skip(1).collect();
-    check(
-        &without_first,
-        "receipt 1: a receipt before it is missing or was changed",
-    );
+    let lines = |from: usize, to: usize| -> String {
+        let lines = whole.split_inclusive('\n');
+        lines.skip(from).take(to - from).collect()
+    };
+    let missing =
+        |number: u64| format!("receipt {number}: a receipt before it is missing or was changed");
+    check(&lines(0, 2), Some(&missing(3)));
+    check(&lines(1, 4), Some(&missing(1)));
+    check("", Some(&missing(1)));
+    // The last receipt is in a file of its own, too.
     let (torn, _) = whole.split_at(whole.len() - 9);
-    check(torn, "4 were signed, and 3 are in the list");
-    check("", "4 were signed, and none is in the list");
+    check(torn, None);
+    check(&lines(0, 3), None);
+    fs::remove_file(key.join("head.json")).expect("it is ours");
+    let (exit, list) = receipts(&[]);
+    assert_eq!(exit, Some(1), "{list}");
+    assert!(list.contains("head.json is missing"), "{list}");
 }
 
 /// The client's and the server's revision: each era with each.
@@ -289,7 +297,9 @@ impl Page {
             .spawn()
             .expect("it starts");
         let stderr = child.stderr.take().expect("it was asked for");
-        let mut lines = BufReader::new(stderr).lines().map_while(std::io::Result::ok);
+        let mut lines = BufReader::new(stderr)
+            .lines()
+            .map_while(std::io::Result::ok);
         let line = lines.find(|line| line.contains("http://127.0.0.1:"));
         // Nothing else of it is read, but it must be able to write.
         thread::spawn(move || lines.for_each(drop));
@@ -341,7 +351,12 @@ impl Page {
                 self.address
             );
             let body = format!("token={token}&act={button}{fields}");
-            let said = request(&self.address, &format!("POST {}say", self.path), &head, &body);
+            let said = request(
+                &self.address,
+                &format!("POST {}say", self.path),
+                &head,
+                &body,
+            );
             if said.starts_with("HTTP/1.1 303") {
                 return;
             }
