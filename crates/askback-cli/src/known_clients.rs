@@ -143,9 +143,9 @@ impl KnownClient {
     }
 
     /// The maximum number of seconds after which `askback wrap` in an entry gives a call back.
-    pub fn hold_of(&self, entry: &Value) -> u64 {
+    pub fn hold_of(&self, entry: &Value, policy: Option<u64>) -> u64 {
         let waits = self.waits.unwrap_or(UNKNOWN_WAITS);
-        let hold = self.entry.hold(entry);
+        let hold = self.entry.hold(entry).or(policy);
         hold.unwrap_or_else(|| waits.hold(true).as_secs())
     }
 

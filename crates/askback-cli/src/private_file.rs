@@ -118,6 +118,10 @@ pub fn create(path: &Path) -> io::Result<File> {
     Ok(file)
 }
 
+pub fn append(path: &Path) -> io::Result<File> {
+    own_files::open(options().create(true).append(true), path)
+}
+
 pub fn create_new(path: &Path) -> io::Result<File> {
     own_files::open(options().create_new(true), path)
 }

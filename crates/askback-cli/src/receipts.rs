@@ -1,48 +1,65 @@
 //! The receipts that this user's host signed, and the keys for signing them.
 
 use std::{
-    collections::BTreeMap,
-    fs::OpenOptions,
-    io::{self, BufRead, BufReader, Write},
-    path::PathBuf,
+    fs::{self, File, OpenOptions},
+    io::{self, BufRead, BufReader, Read as _, Seek as _, SeekFrom, Write as _},
+    path::{Path, PathBuf},
+    sync::Arc,
 };
 
 use askback::{
     keys::state_dir,
-    witness::{Receipt, ReceiptSecret, ReceiptSigner, ShownQuestion, WitnessKey, verify_chain},
+    witness::{
+        Receipt, ReceiptSecret, ReceiptSigner, ShownQuestion, WitnessKey, verify_chain_from,
+    },
 };
-use askback_host::receipts::Receipts;
+use askback_host::receipts::{ReceiptBook, Receipts};
 use serde::{Deserialize, Serialize};
 
 use crate::{own_files, private_file, target::Target};
 
-/// The maximum length of a line of the list, in bytes. A receipt takes less than 1 KiB.
+/// The maximum length of a line of a list, in bytes. A receipt takes less than 1 KiB.
 const LINE_MAX_BYTES: u64 = 8 << 10;
+
+/// The maximum size of a list, in bytes. Each key has two: the current one and the one before it.
+const LIST_MAX_BYTES: u64 = 1 << 20;
+
+/// The list of version 0, of all keys. It has no end, so it is only read.
+const OLDER_LIST: &str = "receipts.jsonl";
 
 /// The folder with a user's receipts.
 #[derive(Debug, Clone)]
 pub struct ReceiptFolder(PathBuf);
 
-/// A receipt that this host signed.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct SignedReceipt {
-    /// The name of the server, as configured by the user.
-    pub server: String,
-    pub receipt: Receipt,
-}
-
 /// The receipts of one key, and whether the chain is complete.
 #[derive(Debug)]
 pub struct ReceiptChain {
+    /// The name of the server, as configured by the user.
     pub server: String,
     pub key: String,
     pub receipts: Vec<Receipt>,
+    /// How many older receipts were dropped.
+    pub dropped: u64,
     /// The first fault.
     pub fault: Option<String>,
 }
 
-/// How many receipts each key signed. Stored apart from the list, so that a truncated list is detected.
-type Counts = BTreeMap<String, u64>;
+/// The end of a key's chain. It is written before the last receipt is added to the list: after a crash between the two,
+/// the receipt is added when the next one is signed.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct ChainHead {
+    /// The name of the server, as configured by the user.
+    server: String,
+    /// The number of the oldest receipt in the lists. The lists may have older ones, which do not count.
+    first: u64,
+    last: Receipt,
+}
+
+/// The files of one key.
+struct KeyFiles {
+    folder: PathBuf,
+    list_max_bytes: u64,
+}
 
 /// Signs receipts for one server.
 #[derive(Debug)]
@@ -54,7 +71,7 @@ struct ServerReceipts {
 }
 
 /// Returns the text that identifies a server: its address, or the digest of its command and folder.
-fn identity(target: &Target) -> String {
+pub fn identity(target: &Target) -> String {
     let address = target.reach.endpoint();
     address.map_or_else(|| target.digest(), |url| url.into())
 }
@@ -67,10 +84,14 @@ impl ReceiptFolder {
 
     /// Signs receipts for a server.
     pub fn signing_for(self, target: &Target) -> impl Receipts + use<> {
+        self.signing_as(identity(target), target.name.clone())
+    }
+
+    fn signing_as(self, server: String, name: String) -> ServerReceipts {
         ServerReceipts {
             folder: self,
-            server: identity(target),
-            name: target.name.clone(),
+            server,
+            name,
         }
     }
 
@@ -80,69 +101,48 @@ impl ReceiptFolder {
     ///
     /// Fails if the secret cannot be read or written.
     pub fn key(&self, target: &Target) -> io::Result<WitnessKey> {
-        let _turn = private_file::lock(&self.list())?;
         Ok(self.signer(&identity(target))?.key())
     }
 
-    /// Reads all receipts, by key in the order of their first receipt.
+    /// Reads all receipts, by the names of the servers.
     ///
     /// # Errors
     ///
-    /// Fails if a file cannot be read, or if a line is not a receipt.
+    /// Fails if a file cannot be read.
     pub fn chains(&self) -> io::Result<Vec<ReceiptChain>> {
-        let _turn = private_file::lock(&self.list())?;
-        let counts: Counts = private_file::load(&self.counts())?;
-        let mut chains: Vec<ReceiptChain> = Vec::new();
-        self.each(|signed| {
-            let SignedReceipt { server, receipt } = signed;
-            match chains.iter_mut().find(|chain| chain.key == receipt.key) {
-                Some(chain) => chain.receipts.push(receipt),
-                None => chains.push(ReceiptChain {
-                    server,
-                    key: receipt.key.clone(),
-                    receipts: vec![receipt],
-                    fault: None,
-                }),
+        let entries = match fs::read_dir(&self.0) {
+            Ok(entries) => entries,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+            Err(error) => return Err(error),
+        };
+        let mut chains = Vec::new();
+        for entry in entries {
+            let entry = entry?;
+            let key = entry.file_name().into_string().ok();
+            let key = key.filter(|key| key.parse::<WitnessKey>().is_ok());
+            if let (Some(key), true) = (key, entry.file_type()?.is_dir()) {
+                chains.extend(KeyFiles::of(&self.0, &key).chain(key)?);
             }
-        })?;
-        for chain in &mut chains {
-            let signed = counts.get(&chain.key).copied().unwrap_or(0);
-            let kept = chain.receipts.len() as u64;
-            chain.fault = match verify_chain(&chain.receipts) {
-                Err(error) => Some(error.to_string()),
-                Ok(()) if kept != signed => {
-                    Some(format!("{signed} were signed, and {kept} are in the list"))
-                }
-                Ok(()) => None,
-            };
         }
-        let missing = counts
-            .iter()
-            .filter(|(key, _)| chains.iter().all(|it| it.key != **key));
-        let missing: Vec<_> = missing
-            .map(|(key, signed)| ReceiptChain {
-                server: String::new(),
-                key: key.clone(),
-                receipts: Vec::new(),
-                fault: Some(format!("{signed} were signed, and none is in the list")),
-            })
-            .collect();
-        chains.extend(missing);
+        chains.sort_by(|one, other| (&one.server, &one.key).cmp(&(&other.server, &other.key)));
         Ok(chains)
     }
 
-    /// The path of the list.
-    pub fn list(&self) -> PathBuf {
-        self.0.join("receipts.jsonl")
+    /// The path of the folder.
+    pub fn path(&self) -> &Path {
+        &self.0
     }
 
-    fn counts(&self) -> PathBuf {
-        self.0.join("counts.json")
+    /// The list of an older version, if there is one. Its receipts are not read by [`ReceiptFolder::chains`].
+    pub fn older_list(&self) -> Option<PathBuf> {
+        let path = self.0.join(OLDER_LIST);
+        path.exists().then_some(path)
     }
 
-    /// The signer for a server. The caller holds the lock of the list.
+    /// The signer for a server.
     fn signer(&self, server: &str) -> io::Result<ReceiptSigner> {
         let path = self.0.join("secret");
+        let _turn = private_file::lock(&path)?;
         let secret = match private_file::read(&path)? {
             Some(text) => ReceiptSecret::from_text(text.trim()).ok_or_else(|| {
                 let words = format!(
@@ -160,25 +160,24 @@ impl ReceiptFolder {
         Ok(ReceiptSigner::new(&secret, server))
     }
 
-    fn each(&self, mut take: impl FnMut(SignedReceipt)) -> io::Result<()> {
-        let file = match own_files::open(OpenOptions::new().read(true), &self.list()) {
-            Ok(file) => file,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
-            Err(error) => return Err(error),
-        };
-        let mut lines = BufReader::new(file);
-        loop {
-            let mut line = Vec::new();
-            let read = io::Read::take(&mut lines, LINE_MAX_BYTES).read_until(b'\n', &mut line)?;
-            if read == 0 {
-                break;
-            }
-            // A truncated line is a missing receipt, which the counts reveal.
-            if let Ok(signed) = serde_json::from_slice(&line) {
-                take(signed);
-            }
+    /// The last receipt of a key in the list of an older version: the chain goes on with it.
+    fn last_of_older_list(&self, key: &str) -> io::Result<Option<Receipt>> {
+        #[derive(Deserialize)]
+        struct OlderLine {
+            receipt: Receipt,
         }
-        Ok(())
+        let Some(file) = open(&self.0.join(OLDER_LIST))? else {
+            return Ok(None);
+        };
+        let mut last = None;
+        each_line(file, |line| {
+            if let Ok(older) = serde_json::from_slice::<OlderLine>(line)
+                && older.receipt.key == key
+            {
+                last = Some(older.receipt);
+            }
+        })?;
+        Ok(last)
     }
 
     fn sign(
@@ -187,35 +186,445 @@ impl ReceiptFolder {
         name: &str,
         shown: ShownQuestion<'_>,
     ) -> io::Result<Option<Receipt>> {
-        let _turn = private_file::lock(&self.list())?;
         let signer = self.signer(server)?;
         let key = signer.key().to_string();
-        let mut last = None;
-        self.each(|signed| {
-            if signed.receipt.key == key {
-                last = Some(signed.receipt);
-            }
-        })?;
-        let Some(receipt) = signer.sign(shown, last.as_ref()) else {
+        let files = KeyFiles::of(&self.0, &key);
+        let _turn = files.lock()?;
+        let previous = match files.head()? {
+            Some(head) => Some(head),
+            None => self.last_of_older_list(&key)?.map(|last| ChainHead {
+                server: name.to_owned(),
+                first: last.sequence,
+                last,
+            }),
+        };
+        let last = previous.as_ref().map(|head| &head.last);
+        let Some(receipt) = signer.sign(shown, last) else {
             return Ok(None);
         };
-        let signed = SignedReceipt {
-            server: name.to_owned(),
-            receipt,
+        files.add(previous, name, receipt.clone())?;
+        Ok(Some(receipt))
+    }
+}
+
+impl KeyFiles {
+    fn of(folder: &Path, key: &str) -> Self {
+        Self {
+            folder: folder.join(key),
+            list_max_bytes: LIST_MAX_BYTES,
+        }
+    }
+
+    fn head_path(&self) -> PathBuf {
+        self.folder.join("head.json")
+    }
+
+    fn current(&self) -> PathBuf {
+        self.folder.join("current.jsonl")
+    }
+
+    fn before(&self) -> PathBuf {
+        self.folder.join("previous.jsonl")
+    }
+
+    fn lock(&self) -> io::Result<File> {
+        private_file::lock(&self.head_path())
+    }
+
+    /// Reads the end of the chain.
+    ///
+    /// # Errors
+    ///
+    /// If it is missing although there is a list: a new chain would contradict the list.
+    fn head(&self) -> io::Result<Option<ChainHead>> {
+        let path = self.head_path();
+        if let Some(text) = private_file::read(&path)? {
+            return private_file::parse(&path, &text).map(Some);
+        }
+        if self.current().exists() || self.before().exists() {
+            let words = format!(
+                "{} is missing; remove its folder to begin a new list",
+                path.display()
+            );
+            return Err(io::Error::new(io::ErrorKind::InvalidData, words));
+        }
+        Ok(None)
+    }
+
+    fn write_head(&self, head: &ChainHead) -> io::Result<()> {
+        private_file::write(&self.head_path(), &serde_json::to_string_pretty(head)?)
+    }
+
+    /// Adds a receipt to the chain that ends with `previous`. The caller holds the lock.
+    fn add(&self, previous: Option<ChainHead>, server: &str, receipt: Receipt) -> io::Result<()> {
+        let first = match previous {
+            Some(mut previous) => {
+                if self.last_in_list()?.as_ref() != Some(&previous.last) {
+                    // It is in no file yet if the chain comes from the list of an older version.
+                    self.write_head(&previous)?;
+                    self.append(&mut previous)?;
+                }
+                previous.first
+            }
+            None => receipt.sequence,
         };
+        let mut head = ChainHead {
+            server: server.to_owned(),
+            first,
+            last: receipt,
+        };
+        self.write_head(&head)?;
+        self.append(&mut head)
+    }
+
+    /// Appends the last receipt to the list. If the list is full, it becomes the one before, which is dropped.
+    fn append(&self, head: &mut ChainHead) -> io::Result<()> {
         // The first newline ends a line that was truncated.
-        let line = format!("\n{}\n", serde_json::to_string(&signed)?);
-        own_files::append(&self.list())?.write_all(line.as_bytes())?;
-        let sequence = signed.receipt.sequence;
-        private_file::change(&self.counts(), |counts: &mut Counts| {
-            counts.insert(key, sequence);
-        })?;
-        Ok(Some(signed.receipt))
+        let line = format!("\n{}\n", serde_json::to_string(&head.last)?);
+        let size = match fs::metadata(self.current()) {
+            Ok(metadata) => metadata.len(),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => 0,
+            Err(error) => return Err(error),
+        };
+        let is_full = size.saturating_add(line.len() as u64) > self.list_max_bytes;
+        if is_full && size > 0 {
+            let mut first = None;
+            each_receipt(&self.current(), |receipt| {
+                first.get_or_insert(receipt.sequence);
+            })?;
+            head.first = first.unwrap_or(head.last.sequence);
+            self.write_head(head)?;
+            own_files::rename(&self.current(), &self.before())?;
+        }
+        let mut list = private_file::append(&self.current())?;
+        list.write_all(line.as_bytes())?;
+        list.sync_data()
+    }
+
+    /// Reads the last receipt of the lists, without reading all of them.
+    fn last_in_list(&self) -> io::Result<Option<Receipt>> {
+        for path in [self.current(), self.before()] {
+            let Some(mut file) = open(&path)? else {
+                continue;
+            };
+            let size = file.metadata()?.len();
+            // The last line is complete in this part, even if a truncated line follows it.
+            file.seek(SeekFrom::Start(size.saturating_sub(2 * LINE_MAX_BYTES)))?;
+            let mut last = None;
+            each_line(file, |line| {
+                if let Ok(receipt) = serde_json::from_slice(line) {
+                    last = Some(receipt);
+                }
+            })?;
+            if last.is_some() {
+                return Ok(last);
+            }
+        }
+        Ok(None)
+    }
+
+    /// Reads the receipts of the key. `None` if nothing was signed.
+    fn chain(&self, key: String) -> io::Result<Option<ReceiptChain>> {
+        let _turn = self.lock()?;
+        let head = self.head();
+        let mut receipts = Vec::new();
+        for path in [self.before(), self.current()] {
+            each_receipt(&path, |receipt| receipts.push(receipt))?;
+        }
+        let head = match head {
+            Ok(Some(head)) => head,
+            Ok(None) => return Ok(None),
+            Err(error) => {
+                return Ok(Some(ReceiptChain {
+                    server: String::new(),
+                    key,
+                    receipts,
+                    dropped: 0,
+                    fault: Some(error.to_string()),
+                }));
+            }
+        };
+        receipts.retain(|receipt| receipt.sequence >= head.first);
+        // The program ended before it could be added.
+        if receipts.last() != Some(&head.last) {
+            receipts.push(head.last);
+        }
+        let checked = verify_chain_from(head.first, &receipts);
+        let is_of_key = receipts.iter().all(|receipt| receipt.key == key);
+        let fault = match checked {
+            Err(error) => Some(error.to_string()),
+            Ok(()) if !is_of_key => Some("the receipts are of another key".to_owned()),
+            Ok(()) => None,
+        };
+        Ok(Some(ReceiptChain {
+            server: head.server,
+            key,
+            receipts,
+            dropped: head.first.saturating_sub(1),
+            fault,
+        }))
+    }
+}
+
+fn open(path: &Path) -> io::Result<Option<File>> {
+    match own_files::open(OpenOptions::new().read(true), path) {
+        Ok(file) => Ok(Some(file)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// Reads the lines of a file. A line that is too long is split.
+fn each_line(file: File, mut take: impl FnMut(&[u8])) -> io::Result<()> {
+    let mut lines = BufReader::new(file);
+    let mut line = Vec::new();
+    loop {
+        line.clear();
+        let read = (&mut lines)
+            .take(LINE_MAX_BYTES)
+            .read_until(b'\n', &mut line)?;
+        if read == 0 {
+            return Ok(());
+        }
+        take(&line);
+    }
+}
+
+/// Reads the receipts of a list. A truncated line is a missing receipt, which the chain reveals.
+fn each_receipt(path: &Path, mut take: impl FnMut(Receipt)) -> io::Result<()> {
+    let Some(file) = open(path)? else {
+        return Ok(());
+    };
+    each_line(file, |line| {
+        if let Ok(receipt) = serde_json::from_slice(line) {
+            take(receipt);
+        }
+    })
+}
+
+impl ReceiptBook for ReceiptFolder {
+    fn of(&self, identity: &str, name: &str) -> Arc<dyn Receipts> {
+        Arc::new(
+            self.clone()
+                .signing_as(identity.to_owned(), name.to_owned()),
+        )
     }
 }
 
 impl Receipts for ServerReceipts {
     fn sign(&self, shown: ShownQuestion<'_>) -> io::Result<Option<Receipt>> {
         self.folder.sign(&self.server, &self.name, shown)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::thread;
+
+    use askback::{
+        forms::Content,
+        protocol::{ElicitParams, ElicitResult},
+        witness::Renderer,
+    };
+    use serde_json::json;
+
+    use super::*;
+
+    /// A folder of the test, which is removed at its end.
+    struct Folder(ReceiptFolder);
+
+    impl Folder {
+        fn new(name: &str) -> Self {
+            let path = std::env::temp_dir().join(format!("askback-{name}-{}", std::process::id()));
+            private_file::make_folder(&path).expect("there is room");
+            Self(ReceiptFolder(path))
+        }
+    }
+
+    impl Drop for Folder {
+        fn drop(&mut self) {
+            let _ = fs::remove_dir_all(&self.0.0);
+        }
+    }
+
+    fn shown<T>(take: impl FnOnce(ShownQuestion<'_>) -> T) -> T {
+        let question: ElicitParams = serde_json::from_value(json!({
+            "message": "Pay?", "requestedSchema": {"type": "object", "properties": {}},
+            "_meta": {"dev.askback/challenge": "c"},
+        }))
+        .expect("it is a form");
+        let answer = ElicitResult::accept(Content::new());
+        take(ShownQuestion {
+            question: &question,
+            answer: &answer,
+            shown_at: 1000,
+            answered_at: 3000,
+            renderer: Renderer::Terminal,
+        })
+    }
+
+    fn sign_with(folder: &ReceiptFolder, server: &str) -> Receipt {
+        let signed = shown(|shown| folder.sign(server, "bank", shown));
+        signed
+            .expect("there is room")
+            .expect("the question asks for one")
+    }
+
+    /// The files of one key, with a list that is full after three receipts.
+    struct Chain {
+        folder: Folder,
+        files: KeyFiles,
+    }
+
+    /// The head, the current list and the list before, as bytes.
+    type State = [Option<Vec<u8>>; 3];
+
+    impl Chain {
+        fn new(name: &str) -> Self {
+            let folder = Folder::new(name);
+            let signer = folder.0.signer("bank").expect("there is room");
+            let files = KeyFiles {
+                list_max_bytes: 2500,
+                ..KeyFiles::of(&folder.0.0, &signer.key().to_string())
+            };
+            Self { folder, files }
+        }
+
+        fn sign(&self) {
+            let signer = self.folder.0.signer("bank").expect("it is there");
+            let head = self.files.head().expect("it can be read");
+            let last = head.as_ref().map(|head| &head.last);
+            let receipt = shown(|shown| signer.sign(shown, last));
+            let receipt = receipt.expect("the question asks for one");
+            let _turn = self.files.lock().expect("there is room");
+            let added = self.files.add(head, "bank", receipt);
+            added.expect("there is room");
+        }
+
+        fn paths(&self) -> [PathBuf; 3] {
+            let files = &self.files;
+            [files.head_path(), files.current(), files.before()]
+        }
+
+        fn state(&self) -> State {
+            self.paths().map(|path| fs::read(path).ok())
+        }
+
+        fn restore(&self, state: &State) {
+            for (path, bytes) in self.paths().iter().zip(state) {
+                let _ = fs::remove_file(path);
+                if let Some(bytes) = bytes {
+                    private_file::write(path, &String::from_utf8_lossy(bytes)).expect("it is ours");
+                }
+            }
+        }
+
+        /// The numbers of the chain, which must have no fault.
+        #[track_caller]
+        fn numbers(&self, state: &str) -> Vec<u64> {
+            let chain = self.files.chain(self.key()).expect("it can be read");
+            let chain = chain.expect("it has receipts");
+            assert_eq!(chain.fault, None, "{state}");
+            let numbers: Vec<_> = chain.receipts.iter().map(|it| it.sequence).collect();
+            assert_eq!(chain.dropped, numbers[0] - 1, "{state}");
+            numbers
+        }
+
+        fn key(&self) -> String {
+            let signer = self.folder.0.signer("bank").expect("it is there");
+            signer.key().to_string()
+        }
+    }
+
+    #[test]
+    fn no_crash_between_two_writes_breaks_the_chain() {
+        let chain = Chain::new("receipts-crash");
+        chain.sign();
+        for number in 2..=12_u64 {
+            let before = chain.state();
+            chain.sign();
+            let after = chain.state();
+            assert_eq!(chain.numbers("signed").last(), Some(&number));
+            let [head, current, older] = &after;
+            // The head was written, and nothing else.
+            let mut crashes = vec![[head.clone(), before[1].clone(), before[2].clone()]];
+            let is_rotated = older != &before[2];
+            let written = match is_rotated {
+                true => 0,
+                false => before[1].as_ref().map_or(0, Vec::len),
+            };
+            if is_rotated {
+                // The list was not renamed yet, and the head does not know yet that it will be.
+                let text = String::from_utf8_lossy(head.as_ref().expect("it is there"));
+                let mut early: ChainHead = serde_json::from_str(&text).expect("it is a head");
+                let old = String::from_utf8_lossy(before[0].as_ref().expect("it is there"));
+                let old: ChainHead = serde_json::from_str(&old).expect("it is a head");
+                early.first = old.first;
+                let early = serde_json::to_vec(&early).expect("it is JSON");
+                crashes.push([Some(early), before[1].clone(), before[2].clone()]);
+                // It was renamed, and the receipt is not in the next one.
+                crashes.push([head.clone(), None, before[1].clone()]);
+            }
+            // The line of the receipt is cut.
+            let whole = current.as_ref().expect("it was written");
+            for length in (written..whole.len()).step_by(53) {
+                crashes.push([head.clone(), Some(whole[..length].to_vec()), older.clone()]);
+            }
+            for (at, crash) in crashes.iter().enumerate() {
+                let state = format!("receipt {number}, crash {at}");
+                chain.restore(crash);
+                assert_eq!(chain.numbers(&state).last(), Some(&number));
+                for later in number + 1..=number + 3 {
+                    chain.sign();
+                    assert_eq!(chain.numbers(&state).last(), Some(&later));
+                }
+            }
+            chain.restore(&after);
+        }
+        // Two lists of three receipts each, at most.
+        assert!(chain.numbers("the end").len() <= 6);
+        let sizes = chain
+            .paths()
+            .map(|path| fs::metadata(path).map_or(0, |it| it.len()));
+        assert!(sizes[1] <= 2500 && sizes[2] <= 2500, "{sizes:?}");
+    }
+
+    #[test]
+    fn several_programs_sign_with_one_key() {
+        let folder = Folder::new("receipts-together");
+        thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| (0..8).for_each(|_| drop(sign_with(&folder.0, "bank"))));
+            }
+        });
+        sign_with(&folder.0, "shop");
+        let chains = folder.0.chains().expect("they can be read");
+        let mut counts: Vec<_> = chains.iter().map(|it| it.receipts.len()).collect();
+        counts.sort_unstable();
+        assert_eq!(counts, [1, 32]);
+        assert!(
+            chains.iter().all(|chain| chain.fault.is_none()),
+            "{chains:?}"
+        );
+    }
+
+    #[test]
+    fn a_chain_goes_on_after_the_list_of_an_older_version() {
+        let folder = Folder::new("receipts-older");
+        let first = sign_with(&folder.0, "bank");
+        let second = sign_with(&folder.0, "bank");
+        let key = folder.0.0.join(&first.key);
+        fs::remove_dir_all(key).expect("it is ours");
+        let lines = [first, second].map(|receipt| json!({"server": "bank", "receipt": receipt}));
+        let text = format!("\n{}\n\n{}\n", lines[0], lines[1]);
+        fs::write(folder.0.0.join(OLDER_LIST), text).expect("it is ours");
+        assert!(folder.0.older_list().is_some());
+        assert_eq!(sign_with(&folder.0, "bank").sequence, 3);
+        let chains = folder.0.chains().expect("they can be read");
+        let [chain] = &chains[..] else {
+            panic!("{chains:?}")
+        };
+        assert_eq!((chain.dropped, chain.receipts.len()), (1, 2));
+        assert_eq!(chain.fault, None);
     }
 }

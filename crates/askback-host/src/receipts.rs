@@ -1,6 +1,6 @@
 //! Receipts for questions that a user saw.
 
-use std::{fmt, io, time::SystemTime};
+use std::{fmt, io, sync::Arc, time::SystemTime};
 
 use askback::{
     protocol::{ElicitParams, ElicitResult, HasMeta},
@@ -17,6 +17,13 @@ pub trait Receipts: fmt::Debug + Send + Sync {
     ///
     /// If the receipt cannot be stored.
     fn sign(&self, shown: ShownQuestion<'_>) -> io::Result<Option<Receipt>>;
+}
+
+/// Opens the receipts of the servers whose questions a front end draws for other programs.
+pub trait ReceiptBook: fmt::Debug + Send + Sync {
+    /// Returns the receipts of a server. `identity` is [`BoardOptions::identity`](crate::attach::BoardOptions::identity),
+    /// and `name` the user's name for the server.
+    fn of(&self, identity: &str, name: &str) -> Arc<dyn Receipts>;
 }
 
 /// A reply to a question, and how the user saw the question.

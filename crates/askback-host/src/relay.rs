@@ -114,6 +114,13 @@ impl Relay {
         self
     }
 
+    /// Signs no receipts.
+    #[must_use]
+    pub fn without_receipts(mut self) -> Self {
+        self.receipts = None;
+        self
+    }
+
     fn send(&self, arrival: Arrival) {
         self.arrivals.send(self.server, arrival);
     }

@@ -68,10 +68,10 @@ pub struct WitnessedAnswer<T> {
 
 /// An invalid receipt in a list.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("receipt {position}: {reason}")]
+#[error("receipt {number}: {reason}")]
 pub struct ChainError {
-    /// The position of the receipt in the list, from 1.
-    pub position: usize,
+    /// The number of the receipt among the receipts of its key, from 1, by its place in the list.
+    pub number: u64,
     reason: &'static str,
 }
 
@@ -214,30 +214,35 @@ impl Witness {
 ///
 /// Returns the first invalid receipt.
 pub fn verify_chain(receipts: &[Receipt]) -> Result<(), ChainError> {
+    verify_chain_from(1, receipts)
+}
+
+/// Like [`verify_chain`], for a list that begins with the receipt of this number, because the older ones were dropped.
+///
+/// # Errors
+///
+/// Returns the first invalid receipt.
+pub fn verify_chain_from(first: u64, receipts: &[Receipt]) -> Result<(), ChainError> {
     let mut previous: Option<&Receipt> = None;
-    for (at, receipt) in receipts.iter().enumerate() {
-        let wrong = |reason| ChainError {
-            position: at + 1,
-            reason,
-        };
+    for (number, receipt) in (first..).zip(receipts) {
+        let wrong = |reason| ChainError { number, reason };
         if Witness::verify(receipt.clone()).is_none() {
             return Err(wrong("the signature does not fit"));
         }
         if previous.is_some_and(|previous| previous.key != receipt.key) {
             return Err(wrong("the key is not the key of the receipt before it"));
         }
-        let expected = match previous {
-            Some(previous) => Some(
-                previous
-                    .digest()
-                    .map_err(|_| wrong("a number is too large"))?,
-            ),
-            None => None,
+        let follows = match previous {
+            Some(previous) => {
+                let digest = previous.digest();
+                receipt.previous == Some(digest.map_err(|_| wrong("a number is too large"))?)
+            }
+            None => receipt.previous.is_some() == (first > 1),
         };
-        if receipt.previous != expected {
+        if !follows {
             return Err(wrong("a receipt before it is missing or was changed"));
         }
-        if receipt.sequence != at as u64 + 1 {
+        if receipt.sequence != number {
             return Err(wrong("its number does not follow"));
         }
         previous = Some(receipt);

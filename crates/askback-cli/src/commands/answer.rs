@@ -5,6 +5,7 @@ use std::{
     env,
     io::{self, IsTerminal, Read},
     path::PathBuf,
+    sync::Arc,
     time::Duration,
 };
 
@@ -20,6 +21,7 @@ use askback_host::{
     host::Host,
     leaf::Leaf,
     model::{Asker, Desk, Origin},
+    receipts::ReceiptBook,
     relay::Relay,
 };
 use askback_host::{
@@ -37,13 +39,16 @@ use super::{
     park::{self, ParkedCallReport},
     print_as_json,
 };
-#[cfg(unix)]
-use crate::session::{leaf, page, with_page};
 use crate::{
     args::{self, Argument, ArgumentValue, Place},
     error::{Error, Outcome},
     parked::{ParkedCall, Parking},
     session::{Answers, Session},
+};
+#[cfg(unix)]
+use crate::{
+    receipts::ReceiptFolder,
+    session::{leaf, page, with_page},
 };
 
 /// How long the automatically opened page keeps running without a program that may ask.
@@ -182,6 +187,10 @@ async fn wait(args: AnswerArgs) -> Result<(), Error> {
         }
     }
     let leaf = args.front_end(&mut options, &limits)?;
+    if options.kind != FrontEndKind::Script {
+        let folder = ReceiptFolder::of_user();
+        options.receipts = folder.map(|folder| Arc::new(folder) as Arc<dyn ReceiptBook>);
+    }
     options.folder = args.asks;
     let (relay, arrivals) = Relay::new();
     let ours = Asker {

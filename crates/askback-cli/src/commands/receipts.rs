@@ -63,7 +63,16 @@ pub fn run(args: ReceiptsArgs, outcome: &mut Outcome) -> Result<(), Error> {
     } else {
         page.say(
             Style::Dim,
-            words!("They are kept in {}", given(folder.list().display())),
+            words!("They are kept in {}", given(folder.path().display())),
+        );
+    }
+    if let Some(older) = folder.older_list() {
+        page.say(
+            Style::Dim,
+            words!(
+                "The receipts in {} are of an older version of askback, and not listed.",
+                given(older.display())
+            ),
         );
     }
     Ok(out::print(&page.take())?)
@@ -73,6 +82,13 @@ pub fn run(args: ReceiptsArgs, outcome: &mut Outcome) -> Result<(), Error> {
 fn put(page: &mut Page, chain: &ReceiptChain) {
     page.say(Style::Strong, given(&chain.server).short());
     page.line(words!("  key {}", given(&chain.key)));
+    if chain.dropped > 0 {
+        page.line(words!(
+            "  {} older ones are no longer in the list, which begins with number {}",
+            chain.dropped,
+            chain.dropped.saturating_add(1)
+        ));
+    }
     for receipt in &chain.receipts {
         let took = receipt.answered_at.saturating_sub(receipt.shown_at);
         page.line(words!(
@@ -107,6 +123,7 @@ fn as_json(chain: &ReceiptChain) -> serde_json::Value {
     json!({
         "server": chain.server,
         "key": chain.key,
+        "dropped": chain.dropped,
         "fault": chain.fault,
         "receipts": chain.receipts,
     })

@@ -13,6 +13,8 @@ use std::{
 };
 
 #[cfg(unix)]
+use crate::receipts;
+#[cfg(unix)]
 use askback::Limits;
 use askback::{
     BoxFuture,
@@ -298,12 +300,16 @@ pub async fn run(mut args: WrapArgs, outcome: &mut Outcome) -> Result<(), Error>
         Some(script) => session::Answers::Script(script),
         None => session::Answers::Nobody,
     };
+    #[cfg(unix)]
+    let identity = receipts::identity(&target);
     keep_model_keys(&mut target);
     let limits = session.limits();
     let (opener, mut host) = prepare(target, &session, answers)?;
-    let events = opener.relay.clone();
+    // Only a front end that drew a question signs a receipt for it.
+    let script_relay = opener.relay.without_receipts();
+    let events = script_relay.clone();
     #[cfg(unix)]
-    let board = board(&host, show, args.asks, &limits);
+    let board = board(&host, identity, show, args.asks, &limits);
     #[cfg(unix)]
     if board.is_some() {
         let elicitation = lent.elicitation.get_or_insert_default();
@@ -328,7 +334,7 @@ pub async fn run(mut args: WrapArgs, outcome: &mut Outcome) -> Result<(), Error>
     };
     let bridge = bridge
         .answers(WrapAnswers {
-            script: has_script.then_some(opener.relay),
+            script: has_script.then_some(script_relay),
             #[cfg(unix)]
             board,
             lent,
@@ -358,10 +364,17 @@ pub async fn run(mut args: WrapArgs, outcome: &mut Outcome) -> Result<(), Error>
 
 /// Offers questions to the user's front ends. Reports if that is impossible.
 #[cfg(unix)]
-fn board(host: &Host, show: Show, folder: Option<PathBuf>, limits: &Limits) -> Option<Board> {
+fn board(
+    host: &Host,
+    identity: String,
+    show: Show,
+    folder: Option<PathBuf>,
+    limits: &Limits,
+) -> Option<Board> {
     let asker = host.asker(host.chosen()).clone();
     let name = text::line(&asker.name);
     let mut options = BoardOptions::new(asker);
+    options.identity = Some(identity);
     options.limits = limits.clone();
     options.folder.clone_from(&folder);
     let opened = Board::open(options, move |notice| match notice {

@@ -298,9 +298,21 @@ impl EntryShape {
 
     /// Returns the number of seconds after which a wrapped entry gives a call back, if the entry sets it.
     pub fn hold(&self, entry: &Value) -> Option<u64> {
+        self.option(entry, HOLD)?.parse().ok()
+    }
+
+    /// Returns the value of an option of `askback wrap` in the command of a wrapped entry.
+    pub fn option(&self, entry: &Value, name: &str) -> Option<String> {
         let words = self.words(entry)?;
         let words = words.split(|word| word == "--").next()?;
-        let at = words.iter().position(|word| word == HOLD)?;
-        words.get(at.saturating_add(1))?.parse().ok()
+        let mut words = words.iter();
+        while let Some(word) = words.next() {
+            match word.strip_prefix(name) {
+                Some("") => return words.next().cloned(),
+                Some(rest) if rest.starts_with('=') => return rest.get(1..).map(str::to_owned),
+                _ => {}
+            }
+        }
+        None
     }
 }

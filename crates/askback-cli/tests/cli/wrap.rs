@@ -33,7 +33,7 @@ answers:
 ";
 
 /// A client without support for questions. It writes each message itself, to the command that it started.
-struct Client {
+pub(crate) struct Client {
     child: Child,
     input: ChildStdin,
     output: BufReader<ChildStdout>,
@@ -45,7 +45,12 @@ struct Client {
 
 impl Client {
     /// Starts the command with the environment that some clients use: only PATH.
-    fn start(scratch: &Scratch, revision: &'static str, words: &[&str], keys: &[&str]) -> Self {
+    pub(crate) fn start(
+        scratch: &Scratch,
+        revision: &'static str,
+        words: &[&str],
+        keys: &[&str],
+    ) -> Self {
         let mut child = Command::new(ASKBACK)
             .arg("wrap")
             .args(words)
@@ -97,7 +102,7 @@ impl Client {
     }
 
     /// Sends the handshake, if the revision has sessions.
-    fn greet(&mut self, capabilities: &Value) {
+    pub(crate) fn greet(&mut self, capabilities: &Value) {
         if self.revision == "2026-07-28" {
             return;
         }
@@ -113,10 +118,13 @@ impl Client {
 
     /// Books a holiday, and returns the text of the result.
     fn book(&mut self) -> String {
-        let mut params = json!({
-            "name": "book_holiday",
-            "arguments": {"destination": "Barcelona", "depart": "2026-06-15"},
-        });
+        let arguments = json!({"destination": "Barcelona", "depart": "2026-06-15"});
+        self.call("book_holiday", &arguments)
+    }
+
+    /// Calls a tool, and returns the text of the result.
+    pub(crate) fn call(&mut self, name: &str, arguments: &Value) -> String {
+        let mut params = json!({"name": name, "arguments": arguments});
         if self.revision == "2026-07-28" {
             params["_meta"] = json!({
                 "io.modelcontextprotocol/protocolVersion": self.revision,
@@ -131,7 +139,7 @@ impl Client {
     }
 
     /// Closes the input, checks the exit code, and returns stderr.
-    fn end(mut self) -> String {
+    pub(crate) fn end(mut self) -> String {
         drop(self.input);
         let mut said = String::new();
         let mut stderr = self.child.stderr.take().expect("it was asked for");
@@ -319,7 +327,7 @@ fn a_signal_ends_the_command_and_its_server() {
 }
 
 /// A folder for questions that only this user can access.
-fn asks(scratch: &Scratch) -> String {
+pub(crate) fn asks(scratch: &Scratch) -> String {
     let folder = scratch.path("asks");
     fs::create_dir(&folder).expect("there is room");
     let owner = fs::Permissions::from_mode(0o700);
@@ -328,7 +336,7 @@ fn asks(scratch: &Scratch) -> String {
 }
 
 /// A terminal that waits for questions.
-fn answering(scratch: &Scratch, folder: &str) -> Terminal {
+pub(crate) fn answering(scratch: &Scratch, folder: &str) -> Terminal {
     let state = scratch.path("state").display().to_string();
     let words = ["answer", "--asks", folder];
     let mut terminal = Terminal::open_with(&words, 100, &[("XDG_STATE_HOME", &state)]);

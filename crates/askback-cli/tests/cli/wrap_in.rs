@@ -603,13 +603,30 @@ fn the_doctor_says_what_is_wrong() {
             command = "ASKBACK"
             args = ["wrap", "--", "/gone/askback", "wrap", "--", "x"]
             enabled = false
+            [mcp_servers.patient]
+            command = "ASKBACK"
+            args = ["wrap", "--name", "slow", "--", "x", "--hold", "1"]
+            tool_timeout_sec = 400
+            [mcp_servers.listed]
+            command = "ASKBACK"
+            args = ["wrap", "--policy", "ROOT/other.toml", "--", "x"]
+            [mcp_servers.broken]
+            command = "ASKBACK"
+            args = ["wrap", "--policy=ROOT/broken.toml", "--", "x"]
             [mcp_servers.gone]
             command = "/gone/askback"
             args = ["wrap", "--", "x"]
         "#
         .replace("ASKBACK", ASKBACK)
+        .replace(
+            "ROOT",
+            machine.path("").display().to_string().trim_end_matches('/'),
+        )
         .as_str(),
     );
+    machine.write("settings/askback/wrap.toml", "[server.slow]\nhold = 600\n");
+    machine.write("other.toml", "[defaults]\nhold = 100\n");
+    machine.write("broken.toml", "[defaults]\nholds = 100\n");
     machine.run(&["--in", "codex", "good"], 0);
     let said = machine.run(&["--doctor"], 1);
     let expected = "\
@@ -617,10 +634,16 @@ Codex: ROOT/bin/codex
   By itself it shows forms without numbers and lists, links, but not http links.
   It waits for a call 300 s, unless its file says otherwise.
   ROOT/user/.codex/config.toml
+    | broken: through askback, which gives a call back after 270 s
+      ! it does not start, because ROOT/broken.toml is not a policy:
+        | line 2: unknown field `holds`, expected one of `ask`, `show`, `hold`, `answers`
     | gone: through askback, which gives a call back after 270 s
       ! there is no program /gone/askback, so it cannot be started: wrap it again
     | good: through askback, which gives a call back after 1500 s
+    | listed: through askback, which gives a call back after 100 s
     | odd: has neither a command nor a URL
+    | patient: through askback, which gives a call back after 600 s
+      ! Codex gives up after 400 s, before the call is given back: set a longer timeout, or a shorter --hold
     | plain: not through askback
     | short: through askback, which gives a call back after 600 s
       ! Codex gives up after 60 s, before the call is given back: set a longer timeout, or a shorter --hold

@@ -5,8 +5,8 @@ use std::{
     future::pending,
     io,
     path::{Path, PathBuf},
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-    time::Duration,
+    sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError},
+    time::{Duration, SystemTime},
 };
 
 use askback::limits::Limits;
@@ -28,6 +28,7 @@ use crate::{
     Interruption,
     host::Host,
     model::{Asker, Desk, Presence, Reply, Why},
+    receipts::ReceiptBook,
     relay::{Relay, ServerId},
     text::given,
     words,
@@ -70,6 +71,8 @@ pub struct JoinOptions {
     pub is_seen: Option<watch::Receiver<bool>>,
     /// The front end ends if there was no board for this long. By default it does not.
     pub idle: Option<Duration>,
+    /// Signs receipts for the questions that the user sees here. By default nothing is signed.
+    pub receipts: Option<Arc<dyn ReceiptBook>>,
     /// The limits of each desk and on the length of lines.
     pub limits: Limits,
 }
@@ -83,6 +86,7 @@ impl JoinOptions {
             folder: None,
             is_seen: None,
             idle: None,
+            receipts: None,
             limits: Limits::default(),
         }
     }
@@ -105,6 +109,7 @@ pub async fn join(
         folder,
         is_seen,
         idle,
+        receipts,
         limits,
     } = options;
     let folder = folder::given(folder)?;
@@ -138,7 +143,10 @@ pub async fn join(
                 let server = host.add(desk);
                 host.note_presence(server, Presence::There);
                 boards_here = boards_here.saturating_add(1);
-                let relay = relay.of(server);
+                let mut relay = relay.of(server);
+                if let (Some(book), Some(identity)) = (&receipts, &board.hello.identity) {
+                    relay = relay.with_receipts(book.of(identity, board.hello.name.as_str()));
+                }
                 let (gone, is_seen) = (gone.clone(), is_seen.clone());
                 attached.spawn(async move {
                     attend(*board, relay, &is_seen, &gone).await;
@@ -283,13 +291,15 @@ async fn attend(
                 let mut is_seen = is_seen.clone();
                 let asked = tokio::spawn(async move {
                     let request = question.request.clone();
+                    let seen_at = OnceLock::new();
                     let seen = async {
                         if is_seen.wait_for(|is_seen| *is_seen).await.is_ok() {
+                            let _ = seen_at.set(SystemTime::now());
                             writer.send(&FrontEndLine::Seen { id });
                         }
                         pending::<()>().await;
                     };
-                    let shown = tokio::select! {
+                    let mut shown = tokio::select! {
                         shown = relay.reply_to(question) => shown,
                         () = seen => return,
                     };
@@ -303,6 +313,14 @@ async fn attend(
                             writer.send(&FrontEndLine::Passed { id });
                         }
                         _ => {
+                            // A question is not drawn before the page is open.
+                            if let (Some(showing), Some(at)) = (&mut shown.showing, seen_at.get()) {
+                                showing.since = showing.since.max(*at);
+                            }
+                            let relay = match shown.showing {
+                                Some(_) => relay,
+                                None => relay.without_receipts(),
+                            };
                             let response = relay.response(&request, shown);
                             unconfirmed.lock().insert(id);
                             writer.send(&FrontEndLine::reply(id, response));

@@ -72,6 +72,9 @@ pub(super) struct BoardHello {
     pub(super) name: Words,
     pub(super) reached: ReachedLine,
     pub(super) client: Option<PeerText>,
+    /// Identifies the server for receipts. Older boards send none.
+    #[serde(default)]
+    pub(super) identity: Option<String>,
 }
 
 #[derive(Debug, Clone, Serialize, Deserialize)]

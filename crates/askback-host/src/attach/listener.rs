@@ -44,6 +44,9 @@ pub struct BoardOptions {
     pub server: Asker,
     /// The client that uses the server, in its own words.
     pub client: Option<PeerText>,
+    /// Identifies the server for [receipts](crate::receipts), which the front end that draws a question signs. Without
+    /// it, nothing is signed.
+    pub identity: Option<String>,
     /// The kinds of questions that can be answered.
     pub lent: ClientCapabilities,
     /// How long a question waits for a reply.
@@ -60,6 +63,7 @@ impl BoardOptions {
         Self {
             server,
             client: None,
+            identity: None,
             lent: every_kind(),
             keep: Duration::from_secs(15 * 60),
             limits: Limits::default(),
@@ -152,6 +156,7 @@ impl Board {
                 name: words!("{}", given(options.server.name)),
                 reached: ReachedLine::of(&options.server.reached),
                 client: options.client,
+                identity: options.identity,
             },
             limit: line_limit(&options.limits),
             began: Instant::now(),

@@ -167,20 +167,49 @@ fn list_with(page: &mut Page, wire: &Wire, text: &str) {
     page.note(Style::Dim, MORE);
 }
 
+/// What happens to the list of calls at a message.
+enum Moment<'a> {
+    Begins(u64),
+    Ends(u64),
+    /// A notification of an unknown call.
+    Alone(&'a Entry),
+}
+
 /// Moves each notification of an unknown call into the only call that was open when it arrived.
 fn put_in_order(calls: &mut BTreeMap<u64, Vec<&Entry>>) {
-    let alone: Vec<_> = calls.values().filter_map(|call| lone(call)).collect();
-    for entry in alone {
-        let goes_on = |call: &&mut Vec<&Entry>| {
-            let (first, last) = (call.first(), call.last());
-            first.is_some_and(|first| first.number < entry.number)
-                && last.is_some_and(|last| entry.number < last.number)
-        };
-        let mut around = calls.values_mut().filter(goes_on);
-        if let (Some(call), None) = (around.next(), around.next()) {
-            let at = call.partition_point(|known| known.number < entry.number);
-            call.insert(at, entry);
-            calls.remove(&entry.call);
+    let mut moments = BTreeMap::new();
+    for (id, call) in &*calls {
+        if let Some(entry) = lone(call) {
+            moments.insert(entry.number, Moment::Alone(entry));
+        } else if let [first, .., last] = &call[..] {
+            moments.insert(first.number, Moment::Begins(*id));
+            moments.insert(last.number, Moment::Ends(*id));
+        }
+    }
+    let mut open = BTreeSet::new();
+    let mut changed = BTreeSet::new();
+    for moment in moments.into_values() {
+        match moment {
+            Moment::Begins(id) => {
+                open.insert(id);
+            }
+            Moment::Ends(id) => {
+                open.remove(&id);
+            }
+            Moment::Alone(entry) => {
+                if let (1, Some(id)) = (open.len(), open.first())
+                    && let Some(call) = calls.get_mut(id)
+                {
+                    call.push(entry);
+                    changed.insert(*id);
+                    calls.remove(&entry.call);
+                }
+            }
+        }
+    }
+    for id in changed {
+        if let Some(call) = calls.get_mut(&id) {
+            call.sort_by_key(|entry| entry.number);
         }
     }
 }

@@ -163,6 +163,36 @@ fn a_log_line_stands_where_it_came() {
 }
 
 #[test]
+fn a_notification_of_an_unknown_call_is_listed_with_the_only_call_around_it() {
+    const ODD: &str = r#"< {"method":"notifications/x"}"#;
+    check(
+        &[
+            CALL,
+            ODD,
+            r#"> {"id":2,"method":"tools/call","params":{"name":"ring"}}"#,
+            // Two calls go on.
+            ODD,
+            r#"< {"id":1,"result":{}}"#,
+            ODD,
+            ODD,
+            r#"< {"id":2,"result":{}}"#,
+            ODD,
+        ],
+        &[
+            "   1    0.000    55 B → | tools/call book",
+            "   2    0.250    28 B ← | notifications/x",
+            "   5    1.000    20 B ← | result, after 1.000 s",
+            "   3    0.500    55 B → | tools/call ring",
+            "   6    1.250    28 B ← | notifications/x",
+            "   7    1.500    28 B ← | notifications/x",
+            "   8    1.750    20 B ← | result, after 1.250 s",
+            "   4    0.750    28 B ← | notifications/x",
+            "   9    2.000    28 B ← | notifications/x",
+        ],
+    );
+}
+
+#[test]
 fn a_message_of_which_nobody_knows_the_call_stands_alone() {
     // Two calls are open, and either may ask.
     check(

@@ -17,15 +17,19 @@ use askback_core::{
         ServerNotification, SubscriptionFilter,
     },
 };
-use tokio::time::{Instant, sleep};
+use tokio::{
+    task::AbortHandle,
+    time::{Instant, sleep},
+};
 
 use super::{
     Answers, ForwardClient, ForwardCtx,
     held::{LiveCall, LiveCalls},
     park::{Park, Parks},
+    upstream::error_object,
 };
 use crate::{
-    client::{Client, ClientBuilder, Event, HostQuestion, Subscription},
+    client::{Client, ClientBuilder, ClientError, Event, HostQuestion},
     ctx::Audience,
     error::{Error, Result},
     server::{Change, Server, Shared},
@@ -48,8 +52,8 @@ pub(super) struct Session {
     calls: Mutex<HashMap<CallId, CallInProgress>>,
     parks: Arc<Parks>,
     live_calls: Arc<LiveCalls>,
-    /// By the client's request id; `None` until the subscription has started.
-    subscriptions: Mutex<HashMap<RequestId, Option<Subscription>>>,
+    /// The tasks of the subscriptions, by the client's request id.
+    subscriptions: Mutex<HashMap<RequestId, AbortOnDrop>>,
     /// The client, for messages outside its requests.
     client: OnceLock<ForwardClient>,
     server: OnceLock<Weak<Shared>>,
@@ -431,24 +435,37 @@ impl Session {
             self.subscriptions().remove(&subscription);
             return;
         };
-        self.subscriptions().insert(subscription.clone(), None);
         let (session, upstream) = (Arc::downgrade(self), upstream.clone());
-        tokio::spawn(async move {
-            let listening = upstream.listen(filter).await;
-            drop(upstream);
-            match (session.upgrade(), listening) {
-                (Some(session), Ok(listening)) => {
-                    // The client may have ended it in the meantime.
-                    if let Some(slot) = session.subscriptions().get_mut(&subscription) {
-                        *slot = Some(listening);
-                    }
-                }
-                (Some(session), Err(error)) => {
-                    session.handle(Event::Note(format!("a subscription was refused: {error}")));
-                }
-                (None, _) => {}
+        let id = subscription.clone();
+        let task = tokio::spawn(async move {
+            let ended = listen_until_end(upstream, filter).await;
+            if let Some(session) = session.upgrade() {
+                session.subscription_ended(&id, ended);
             }
         });
+        // It replaces a subscription with the same id, which has ended.
+        self.subscriptions()
+            .insert(subscription, AbortOnDrop(task.abort_handle()));
+    }
+
+    /// Tells the client that the server refused or ended its subscription.
+    fn subscription_ended(&self, id: &RequestId, ended: Result<(), ClientError>) {
+        {
+            let mut subscriptions = self.subscriptions();
+            let is_own = |task: &AbortOnDrop| task.0.id() == tokio::task::id();
+            if subscriptions.get(id).is_some_and(is_own) {
+                subscriptions.remove(id);
+            }
+        }
+        let error = ended.err().map(error_object);
+        let is_told = self
+            .client
+            .get()
+            .is_some_and(|client| client.end_subscription(id, error.as_ref()));
+        if let (false, Some(error)) = (is_told, error) {
+            let why = format!("a subscription was refused: {}", error.message);
+            self.handle(Event::Note(why));
+        }
     }
 
     /// The map is never left half-changed, even if a panic poisoned the lock.
@@ -456,10 +473,33 @@ impl Session {
         self.calls.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn subscriptions(&self) -> MutexGuard<'_, HashMap<RequestId, Option<Subscription>>> {
+    fn subscriptions(&self) -> MutexGuard<'_, HashMap<RequestId, AbortOnDrop>> {
         let subscriptions = self.subscriptions.lock();
         subscriptions.unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Ends the task of a subscription, and with it the subscription.
+struct AbortOnDrop(AbortHandle);
+
+impl Drop for AbortOnDrop {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
+/// Listens until the server ends the subscription. Fails if the server refuses it, or one of its resources.
+async fn listen_until_end(upstream: Client, filter: SubscriptionFilter) -> Result<(), ClientError> {
+    let wanted = filter.resource_subscriptions.clone().unwrap_or_default();
+    let mut listening = upstream.listen(filter).await?;
+    drop(upstream);
+    let granted = listening.granted().resource_subscriptions.as_deref();
+    let granted = granted.unwrap_or_default();
+    if let Some(refused) = wanted.iter().find(|uri| !granted.contains(uri)) {
+        let why = format!("the server does not report changes of {refused}");
+        return Err(ClientError::Unsupported(why));
+    }
+    listening.ended().await
 }
 
 /// Whether questions of this kind are answered in place of clients.

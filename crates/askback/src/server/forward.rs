@@ -59,7 +59,8 @@ pub trait Forward: Send + Sync + 'static {
 
     /// Called when a client opens a subscription with this id and filter (2026-07-28,
     /// basic/patterns/subscriptions), and with `None` when the subscription ends.
-    /// [`Server::changed`](super::Server::changed) announces a change. Not called over HTTP.
+    /// [`Server::changed`](super::Server::changed) announces a change, and
+    /// [`ForwardClient::end_subscription`] ends the subscription. Not called over HTTP.
     fn watches(&self, subscription: &RequestId, filter: Option<&SubscriptionFilter>) {
         let _ = (subscription, filter);
     }
@@ -250,6 +251,8 @@ pub(super) trait SessionClient: Send + Sync {
     fn peer(self: Arc<Self>) -> Arc<dyn AskingPeer>;
 
     fn origin(&self) -> Option<Arc<Origin>>;
+
+    fn end_subscription(&self, id: &RequestId, error: Option<&ErrorObject>) -> bool;
 }
 
 impl ForwardClient {
@@ -279,6 +282,13 @@ impl ForwardClient {
         if let Some(client) = self.0.upgrade() {
             client.peer().notify(notification);
         }
+    }
+
+    /// Ends a subscription of the client, because the server behind this one refused or ended it: with the error, or
+    /// else with a result. Returns whether it was open.
+    pub fn end_subscription(&self, subscription: &RequestId, error: Option<&ErrorObject>) -> bool {
+        let client = self.0.upgrade();
+        client.is_some_and(|client| client.end_subscription(subscription, error))
     }
 
     /// Tells the client that the interaction at a link is complete (2025-11-25, client/elicitation,

@@ -6,7 +6,10 @@ use askback::{
     Ctx, Form, Result, Revision, Server, Tool,
     protocol::{ElicitParams, ElicitResult},
     transport,
-    witness::{Receipt, ReceiptSecret, ReceiptSigner, Renderer, ShownQuestion, verify_chain},
+    witness::{
+        Receipt, ReceiptSecret, ReceiptSigner, Renderer, ShownQuestion, verify_chain,
+        verify_chain_from,
+    },
 };
 use serde_json::{Value, json};
 
@@ -261,11 +264,16 @@ fn a_list_of_receipts_shows_what_is_missing() {
         host.answer(&question, json!({}));
     }
     let all = host.receipts.into_inner().unwrap();
-    let check = |order: &[usize], expected: Option<usize>| {
+    let check_from = |first, order: &[usize], expected: Option<u64>| {
         let receipts: Vec<_> = order.iter().map(|at| all[*at].clone()).collect();
-        let position = verify_chain(&receipts).err().map(|error| error.position);
-        assert_eq!(position, expected, "{order:?}");
+        let checked = verify_chain_from(first, &receipts);
+        assert_eq!(
+            checked.err().map(|error| error.number),
+            expected,
+            "{order:?}"
+        );
     };
+    let check = |order: &[usize], expected| check_from(1, order, expected);
     check(&[], None);
     check(&[0, 1, 2, 3], None);
     check(&[1, 2, 3], Some(1));
@@ -273,9 +281,15 @@ fn a_list_of_receipts_shows_what_is_missing() {
     check(&[0, 1, 3], Some(3));
     check(&[0, 2, 1, 3], Some(2));
     check(&[0, 0], Some(2));
+    // The first two were dropped.
+    check_from(3, &[2, 3], None);
+    check_from(3, &[3], Some(3));
+    check_from(3, &[1, 2, 3], Some(3));
+    check_from(3, &[0], Some(3));
+    check_from(1, &[2, 3], Some(1));
     let mut changed = all;
     changed[1].answered_at += 1;
-    assert_eq!(verify_chain(&changed).unwrap_err().position, 2);
+    assert_eq!(verify_chain(&changed).unwrap_err().number, 2);
 }
 
 #[test]

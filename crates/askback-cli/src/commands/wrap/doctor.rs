@@ -1,5 +1,7 @@
 //! `askback wrap --doctor`: reports which clients are set up on this machine, and any problems.
 
+use std::path::PathBuf;
+
 use askback_host::{
     page::{Page, Style, out},
     text::{Words, given, line},
@@ -8,7 +10,10 @@ use askback_host::{
 use clap::ValueEnum as _;
 use serde_json::Value;
 
-use super::install::{ClientFile, find_program};
+use super::{
+    install::{ClientFile, find_program},
+    policy,
+};
 use crate::{
     error::{Error, Outcome},
     known_clients::KnownClient,
@@ -108,6 +113,17 @@ fn shown(client: &KnownClient) -> Words {
     }
 }
 
+/// The options for a wrapped entry in the file that its command reads.
+fn of_policy(
+    shape: &EntryShape,
+    entry_name: &str,
+    entry: &Value,
+) -> Result<policy::Options, Error> {
+    let file = shape.option(entry, "--policy").map(PathBuf::from);
+    let name = shape.option(entry, "--name");
+    policy::options(file.as_deref(), name.as_deref().unwrap_or(entry_name))
+}
+
 fn put_entry(
     page: &mut Page,
     client: &KnownClient,
@@ -117,7 +133,12 @@ fn put_entry(
 ) {
     let shape = &client.entry;
     let (wraps, program) = shape.wraps(entry);
-    let hold = client.hold_of(entry);
+    let policy = match wraps {
+        0 => Ok(policy::Options::default()),
+        _ => of_policy(shape, name, entry),
+    };
+    let set = policy.as_ref().ok().and_then(|policy| policy.hold);
+    let hold = client.hold_of(entry, set);
     let is_server = shape.words(entry).is_some() || shape.url(entry).is_some();
     let state = match (wraps, EntryShape::is_disabled(entry)) {
         _ if !is_server => "has neither a command nor a URL".into(),
@@ -155,5 +176,15 @@ fn put_entry(
     outcome.faulty |= !problems.is_empty();
     for problem in problems {
         page.line(words!("      ! {}", problem));
+    }
+    if let Err(error) = policy {
+        outcome.faulty = true;
+        page.line(words!(
+            "      ! it does not start, because {}",
+            error.message
+        ));
+        if let Some(why) = error.quoted {
+            page.quote_line("        ", why);
+        }
     }
 }

@@ -504,6 +504,26 @@ impl Connection {
         }
     }
 
+    /// Ends a subscription that a server behind this one refused or ended: with its error, or else with its result.
+    /// Returns whether there was one.
+    pub fn end_subscription(&mut self, id: &RequestId, error: Option<&ErrorObject>) -> bool {
+        let Some(index) = self.subscription(id) else {
+            return false;
+        };
+        let subscription = self.subscriptions.remove(index);
+        match error {
+            Some(error) => {
+                let response = jsonrpc::write_error(Some(id), error);
+                self.out.push_back(Output::Send(response));
+            }
+            None => {
+                let messages = subscription.finish(&self.profile);
+                self.out.extend(messages.into_iter().map(Output::Send));
+            }
+        }
+        true
+    }
+
     fn handle_batch(&mut self, messages: Vec<Result<Message, MalformedMessage>>) {
         if !self.session.facts().is_some_and(|facts| facts.batches) {
             self.out

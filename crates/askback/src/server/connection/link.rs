@@ -328,6 +328,10 @@ impl SessionClient for Link {
     fn origin(&self) -> Option<Arc<Origin>> {
         self.lock().engine.session_client().cloned()
     }
+
+    fn end_subscription(&self, id: &RequestId, error: Option<&ErrorObject>) -> bool {
+        self.with(|state| state.engine.end_subscription(id, error))
+    }
 }
 
 /// The client of one request on a channel, or outside of requests.

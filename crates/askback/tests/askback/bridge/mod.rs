@@ -6,6 +6,8 @@ mod hostile;
 mod parks;
 mod passing;
 mod questions;
+#[cfg(feature = "witness")]
+mod receipts;
 mod seam;
 
 use std::{

@@ -196,6 +196,126 @@ async fn notifications_pass() {
     }
 }
 
+/// A client without a session that subscribes to a resource, and its server, which gets the request. Also returns the
+/// acknowledgement of the subscription.
+async fn subscribed(up: Revision) -> (Wire, Wire, Value, Value) {
+    let (bridge, mut connections) = to_scripted();
+    let (near, _) = serve(&bridge);
+    let mut client = Wire::new(near);
+    client.say(&listening()).await;
+    let mut server = connections.recv().await.unwrap();
+    let discover = server.hear().await;
+    assert_eq!(discover["method"], "server/discover");
+    if up == Revision::LATEST {
+        let result = json!({
+            "resultType": "complete", "supportedVersions": ["2026-07-28"],
+            "capabilities": {"resources": {"subscribe": true}},
+        });
+        server.answer(&discover["id"], &result.to_string()).await;
+    } else {
+        refuse(&mut server, &discover["id"], -32601).await;
+        server.greet(up).await;
+    }
+    let acknowledged = client.hear().await;
+    assert!(acknowledged.get("id").is_none(), "{acknowledged}");
+    let request = server.hear().await;
+    (client, server, request, acknowledged)
+}
+
+fn listening() -> String {
+    json!({"jsonrpc": "2.0", "id": 7, "method": "subscriptions/listen", "params": {
+        "notifications": {"resourceSubscriptions": ["a:list"]}, "_meta": modern_meta(&json!({})),
+    }})
+    .to_string()
+}
+
+async fn refuse(server: &mut Wire, id: &Value, code: i32) {
+    let error = json!({"code": code, "message": "no such thing"});
+    let response = json!({"jsonrpc": "2.0", "id": id, "error": error});
+    server.say(&response.to_string()).await;
+}
+
+#[tokio::test]
+async fn a_refused_subscription_ends_with_the_error_of_the_server() {
+    for up in [Revision::V2025_11_25, Revision::V2026_07_28] {
+        let (mut client, mut server, request, _) = soon(subscribed(up)).await;
+        refuse(&mut server, &request["id"], -32099).await;
+        let ended = soon(client.hear()).await;
+        assert_eq!(
+            (&ended["id"], &ended["error"]["code"]),
+            (&json!(7), &json!(-32099)),
+            "{up}"
+        );
+        // It is over, so its id can be used again.
+        client.say(&listening()).await;
+        let acknowledged = soon(client.hear()).await;
+        assert!(acknowledged.get("id").is_none(), "{acknowledged}");
+        assert_eq!(soon(server.hear()).await["method"], request["method"]);
+    }
+}
+
+#[tokio::test]
+async fn a_subscription_that_the_server_ends_is_ended() {
+    for is_granted in [true, false] {
+        let up = Revision::V2026_07_28;
+        let (mut client, mut server, request, mut acknowledged) = soon(subscribed(up)).await;
+        let params = &mut acknowledged["params"];
+        params["_meta"]["io.modelcontextprotocol/subscriptionId"] = request["id"].clone();
+        if !is_granted {
+            params["notifications"] = json!({});
+        }
+        server.say(&acknowledged.to_string()).await;
+        if !is_granted {
+            let ended = soon(client.hear()).await;
+            let why = "the server does not report changes of a:list";
+            assert_eq!(
+                (&ended["id"], &ended["error"]["message"]),
+                (&json!(7), &json!(why))
+            );
+            continue;
+        }
+        server
+            .answer(&request["id"], r#"{"resultType":"complete"}"#)
+            .await;
+        assert_eq!(
+            soon(client.hear()).await["method"],
+            "notifications/cancelled"
+        );
+        let ended = soon(client.hear()).await;
+        assert_eq!(
+            (&ended["id"], ended["result"].is_object()),
+            (&json!(7), true)
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_refused_resource_subscription_of_a_session_is_an_error() {
+    let (bridge, mut connections) = to_scripted();
+    let (near, _) = serve(&bridge);
+    let mut client = Wire::new(near);
+    let revision = Revision::V2025_11_25;
+    let capabilities = json!({});
+    let greets = async {
+        let mut server = connections.recv().await.unwrap();
+        server.greet(revision).await;
+        server
+    };
+    let (_, mut server) =
+        soon(async { tokio::join!(client.initialize(revision, &capabilities), greets) }).await;
+    client
+        .say(r#"{"jsonrpc":"2.0","id":1,"method":"resources/subscribe","params":{"uri":"a:list"}}"#)
+        .await;
+    let request = soon(server.hear()).await;
+    assert_eq!(request["method"], "resources/subscribe");
+    refuse(&mut server, &request["id"], -32099).await;
+    let answer = soon(client.hear()).await;
+    assert_eq!(
+        (&answer["id"], &answer["error"]["code"]),
+        (&json!(1), &json!(-32099))
+    );
+}
+
 struct Dropped(Arc<AtomicBool>);
 
 impl Drop for Dropped {
