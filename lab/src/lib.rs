@@ -40,6 +40,8 @@ mod documents {
     mod fleet {}
     #[doc = include_str!("../../docs/guide/forms.md")]
     mod forms {}
+    #[doc = include_str!("../../docs/guide/from-fastmcp.md")]
+    mod from_fastmcp {}
     #[doc = include_str!("../../docs/guide/from-rmcp.md")]
     mod from_rmcp {}
     #[doc = include_str!("../../docs/guide/README.md")]

@@ -29,7 +29,7 @@ pub use ledger::Measure;
 pub use steps::program::Program;
 
 use self::{
-    probe::{Bounds, ProbeRequest, Reply, Wait, Way},
+    probe::{Bounds, GiveUpReason, ProbeRequest, Reply, Wait, Way},
     report::Report,
     trials::{Trials, asked_everything},
 };
@@ -72,7 +72,8 @@ pub enum UnknownName {
     },
 }
 
-/// Checks a server. `tell` receives progress messages.
+/// Checks a server. `tell` receives progress messages. When `stop` ends, the report has what was
+/// found so far.
 ///
 /// # Errors
 ///
@@ -82,21 +83,47 @@ pub async fn check(
     bounds: &Bounds,
     scope: &Scope,
     tell: impl Fn(Words),
+    stop: impl Future<Output = ()>,
 ) -> Result<Report, UnknownName> {
     let mut report = Report::new(way.is_http());
-    steps::take(way, bounds, scope.only, &mut report).await;
+    let done = {
+        let checking = fill(way, bounds, scope, tell, &mut report);
+        tokio::select! {
+            biased;
+            done = checking => Some(done),
+            () = stop => None,
+        }
+    };
+    match done {
+        Some(done) => done?,
+        None => report.lost = Some(GiveUpReason::Interrupted),
+    }
+    Ok(report)
+}
+
+/// Adds everything that is found to the report.
+async fn fill(
+    way: &Way,
+    bounds: &Bounds,
+    scope: &Scope,
+    tell: impl Fn(Words),
+    report: &mut Report,
+) -> Result<(), UnknownName> {
+    steps::take(way, bounds, scope.only, report).await;
     if scope.is_quick || !report.is_answering {
-        return Ok(report);
+        return Ok(());
     }
     let spoken = spoken(way, bounds, &tell).await;
     if spoken.is_empty() {
-        return Ok(report);
+        return Ok(());
     }
     let tried = match scope.only {
         Some(only) if spoken.contains(&only) => BTreeSet::from([only]),
         Some(_) => return Err(UnknownName::Revision(spoken)),
         None => spoken.clone(),
     };
+    // The report needs both, even if the trials are interrupted.
+    (report.spoken, report.tried) = (spoken.clone(), tried.clone());
     let mut trials = Trials {
         way,
         bounds,
@@ -122,8 +149,7 @@ pub async fn check(
         }
     }
     report.lost = bounds.patience.lost();
-    (report.spoken, report.tried) = (spoken, tried);
-    Ok(report)
+    Ok(())
 }
 
 /// Sends bytes on a new connection and returns what came back. `bytes` builds them from the

@@ -75,6 +75,11 @@ impl Report {
             || matches!(self.lost, Some(GiveUpReason::Unresponsive(..)))
     }
 
+    /// Returns whether the check was interrupted before its end.
+    pub fn is_interrupted(&self) -> bool {
+        self.lost == Some(GiveUpReason::Interrupted)
+    }
+
     pub(crate) fn ok(
         &mut self,
         name: &'static str,
@@ -306,6 +311,10 @@ fn ended(lost: &GiveUpReason) -> Words {
             "The server was tried for {} s, which is the most. The rest was not tried.",
             time.as_secs()
         ),
+        GiveUpReason::Interrupted => {
+            "The check was interrupted. This is what it found so far; the rest was not tried."
+                .into()
+        }
     }
 }
 

@@ -46,7 +46,7 @@ pub struct Outcome {
     pub tool_error: bool,
     /// The worst end of a question.
     pub questions: WorstEnd,
-    /// A case of a suite could not be run because of this party.
+    /// A case of a suite could not be run because of this party, or the user ended a check early.
     pub broken: Option<Kind>,
     /// A part of the server's result cannot be read. The rest was shown.
     pub malformed: bool,

@@ -2,7 +2,10 @@
 
 use std::{sync::LazyLock, time::Duration};
 
-use askback::protocol::{ElicitParams, InputRequest};
+use askback::{
+    Revision,
+    protocol::{ElicitParams, InputRequest},
+};
 use askback_host::{text::Words, words};
 use clap::{ValueEnum, builder::PossibleValue};
 use serde::Deserialize;
@@ -33,10 +36,10 @@ pub struct KnownClient {
     /// The name that it sends in `clientInfo`, or the beginning of the name followed by `-`. `None` if other clients
     /// send the same name.
     #[serde(default)]
-    info: Option<&'static str>,
+    pub info: Option<&'static str>,
     /// The links that it answers without showing them to the user.
     #[serde(default)]
-    unseen_links: Option<UnseenLinks>,
+    pub unseen_links: Option<UnseenLinks>,
     /// Absent if not recorded.
     #[serde(default)]
     waits: Option<Waits>,
@@ -49,12 +52,73 @@ pub struct KnownClient {
     /// The program that starts it, if any.
     #[serde(default)]
     pub program: Option<&'static str>,
+    /// The version in which its behaviour was seen.
+    #[serde(default)]
+    pub version: Option<&'static str>,
+    /// The date on which its behaviour was seen.
+    #[serde(default)]
+    pub seen: Option<&'static str>,
+    /// How it draws forms, if that was seen.
+    #[serde(default)]
+    pub forms: Option<FormDrawing>,
+    /// How it answers forms in a run without a user.
+    #[serde(default)]
+    pub headless: Option<Headless>,
+    /// Whether its request to a model fails if the server says which model it prefers.
+    #[serde(default)]
+    pub preferences_fail: bool,
+}
+
+/// How a client draws the fields of a form.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FormDrawing {
+    pub layout: FormLayout,
+    /// Whether it sorts the fields by name.
+    #[serde(default)]
+    pub sorted: bool,
+    /// Whether the first option of a choice without a default is selected.
+    #[serde(default)]
+    pub first_option: bool,
+    /// Whether it leaves a text field empty that has a default.
+    #[serde(default)]
+    pub no_text_defaults: bool,
+    /// Whether Enter does not send a form whose last field is an empty text.
+    #[serde(default)]
+    pub stuck_end: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum FormLayout {
+    /// All fields on one page.
+    Page,
+    /// A tab for each field.
+    Tabs,
+    /// One field after the other.
+    Steps,
+}
+
+/// A run of a client without a user.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Headless {
+    /// The command, or a description.
+    pub run: &'static str,
+    pub answer: HeadlessAnswer,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum HeadlessAnswer {
+    Cancels,
+    Declines,
 }
 
 /// Links that a client answers without asking the user.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
-enum UnseenLinks {
+pub enum UnseenLinks {
     All,
     Http,
 }
@@ -136,6 +200,17 @@ impl KnownClient {
     pub fn hold(name: &str, has_progress: bool) -> Duration {
         let waits = Self::of_info(name).and_then(|client| client.waits);
         waits.unwrap_or(UNKNOWN_WAITS).hold(has_progress)
+    }
+
+    /// The revision that it speaks with a server of the newest revision. `None` if its behaviour was not recorded.
+    pub fn newest(&self) -> Option<Revision> {
+        self.revision?.parse().ok()
+    }
+
+    /// The seconds after which it gives up a call without progress notifications. `None` if that is unknown, or if it
+    /// never gives up.
+    pub fn gives_up_after(&self) -> Option<u64> {
+        self.waits?.silent
     }
 
     pub fn title(&self) -> &'static str {
@@ -235,8 +310,6 @@ impl ValueEnum for &'static KnownClient {
 
 #[cfg(test)]
 mod tests {
-    use askback::Revision;
-
     use super::*;
 
     #[test]

@@ -66,7 +66,10 @@ impl Opener {
     }
 
     pub fn connect(&self) -> Result<BoxFuture<'static, Result<Client, ClientError>>, Error> {
-        let client = Client::builder("askback", env!("CARGO_PKG_VERSION")).title("askback");
+        let client = match self.role.introduction() {
+            Some((name, version)) => Client::builder(name, version),
+            None => Client::builder("askback", env!("CARGO_PKG_VERSION")).title("askback"),
+        };
         let (take, front_end) = (Arc::clone(&self.take), self.relay.clone());
         let stderr = self.stderr.clone();
         let client = self

@@ -15,6 +15,8 @@ use crate::known_clients::KnownClient;
 pub struct Role {
     pub client: Option<&'static str>,
     pub named: Option<Revision>,
+    /// Whether it introduces itself with the name and version of the client. Otherwise it says that it is askback.
+    pub introduces_itself: bool,
     /// Whether it has each ability of [`Ability::ALL`].
     can: [bool; Ability::ALL.len()],
 }
@@ -72,7 +74,7 @@ impl Ability {
         }
     }
 
-    fn is_in(self, revision: Revision) -> bool {
+    pub fn is_in(self, revision: Revision) -> bool {
         let facts = revision.facts();
         match self {
             Self::Forms => facts.elicitation_form,
@@ -96,6 +98,7 @@ impl Default for Role {
         Self {
             client: None,
             named: None,
+            introduces_itself: false,
             can: [true; Ability::ALL.len()],
         }
     }
@@ -125,6 +128,38 @@ impl Role {
             }
         }
         Ok(role)
+    }
+
+    /// A known client as a server sees it: its name, its revision and what it declares. It takes every form, even if
+    /// its user would not see all fields.
+    pub fn as_seen_by_servers(client: &'static KnownClient) -> Self {
+        let declared = Ability::ALL.into_iter().filter(|ability| {
+            client.can(*ability) || matches!(ability, Ability::Numbers | Ability::Lists)
+        });
+        let declared: Vec<_> = declared.collect();
+        let unable = Ability::ALL.into_iter();
+        let unable = unable.filter(|ability| !declared.contains(ability));
+        let role = Self {
+            client: Some(client.name),
+            introduces_itself: true,
+            ..Self::default()
+        };
+        unable.fold(role, Self::without)
+    }
+
+    /// A client that declares no kind of question.
+    pub fn without_questions() -> Self {
+        Ability::QUESTIONS
+            .into_iter()
+            .fold(Self::default(), Self::without)
+    }
+
+    /// The name and version that it sends to servers, if it introduces itself as a known client.
+    pub fn introduction(self) -> Option<(&'static str, &'static str)> {
+        let client = KnownClient::named(self.client?)?;
+        let name = client.info.unwrap_or(client.name);
+        self.introduces_itself
+            .then(|| (name, client.version.unwrap_or_default()))
     }
 
     /// A known client whose capabilities were recorded.

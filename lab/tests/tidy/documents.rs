@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::{Problem, assert_found, assert_none, tree::Tree};
 
 const GUIDE: &str = "docs/guide/";
+const SUMMARY: &str = "docs/SUMMARY.md";
 const FEATURES: &str = "docs/guide/features.md";
 const MANIFEST: &str = "crates/askback/Cargo.toml";
 const TUTORIAL: &str = "docs/guide/tutorial.md";
@@ -86,6 +87,50 @@ fn unlinked(tree: &Tree) -> Vec<Problem> {
         .filter(|path| !linked.iter().any(|linked| linked == path))
         .map(|path| format!("{path} is not in the index of the guide"))
         .collect()
+}
+
+/// Finds pages of the guide that the book omits, names or orders differently than the index of the guide, and links from
+/// pages of the book to pages of `docs` that are not in it.
+fn book(tree: &Tree) -> Vec<Problem> {
+    let summary = tree.get(SUMMARY).unwrap_or_default();
+    let chapters: Vec<String> = targets(summary)
+        .map(|target| resolve(SUMMARY, target))
+        .collect();
+    let index = format!("{GUIDE}README.md");
+    let mut problems = Vec::new();
+    for (path, _) in tree.files() {
+        let is_page = path.starts_with(GUIDE) && path.ends_with(".md");
+        if is_page && !chapters.iter().any(|chapter| chapter == path) {
+            problems.push(format!("{SUMMARY} leaves out {path}"));
+        }
+    }
+    // The rows of the index, as lines of the summary. Other lines may be between them.
+    let rows = prose(tree.get(&index).unwrap_or_default()).filter(|line| line.starts_with("| "));
+    let rows = rows.filter_map(|row| Some(row.split_once(" | [")?.1.trim_end_matches(" |")));
+    let rows = rows.filter_map(|row| row.split_once("]("));
+    let mut lines = summary.lines();
+    for (title, target) in rows {
+        let target = resolve(&index, target.trim_end_matches(')'));
+        let target = target.strip_prefix("docs/").unwrap_or(&target);
+        let wanted = format!("- [{title}]({target})");
+        if !lines.any(|line| line == wanted) {
+            problems.push(format!(
+                "{SUMMARY} does not have, in the order of the index: {wanted}"
+            ));
+            lines = summary.lines();
+        }
+    }
+    for chapter in &chapters {
+        let text = tree.get(chapter).unwrap_or_default();
+        let paths = targets(text).filter(|target| !target.contains("://"));
+        let paths = paths.filter_map(|target| target.split('#').next());
+        let inside = paths
+            .map(|path| resolve(chapter, path))
+            .filter(|path| path.starts_with("docs/") && path.ends_with(".md"));
+        let missing = inside.filter(|path| !chapters.contains(path));
+        problems.extend(missing.map(|path| format!("{chapter}: {path} is not in the book")));
+    }
+    problems
 }
 
 /// Finds features of `askback` that their page omits or invents, and rows with wrong defaults or implied features.
@@ -316,6 +361,36 @@ fn every_page_of_the_guide_is_in_its_index() {
         ("docs/guide/b.md", ""),
     ]);
     assert_found(&unlinked(&bad), &["docs/guide/b.md"]);
+}
+
+#[test]
+fn the_book_has_every_page_of_the_guide() {
+    let project = Tree::project();
+    assert!(project.has(SUMMARY) && project.has("docs/book.toml"));
+    assert_none(book(&project));
+
+    let bad = Tree::of([
+        (
+            "docs/guide/README.md",
+            "| b | [B](b.md) |\n| a | [A](a.md) |\n| c | [C](c.md) |",
+        ),
+        ("docs/guide/a.md", "[x](../x.md) [code](../../src/x.md)"),
+        ("docs/guide/b.md", ""),
+        ("docs/guide/c.md", ""),
+        ("docs/x.md", ""),
+        (
+            SUMMARY,
+            "[G](guide/README.md)\n- [A](guide/a.md)\n- [B](guide/b.md)",
+        ),
+    ]);
+    let wanted = [
+        "leaves out docs/guide/c.md",
+        "in the order of the index: - [A](guide/a.md)",
+        "in the order of the index: - [C](guide/c.md)",
+        "docs/guide/README.md: docs/guide/c.md is not in the book",
+        "docs/guide/a.md: docs/x.md is not in the book",
+    ];
+    assert_found(&book(&bad), &wanted);
 }
 
 #[test]

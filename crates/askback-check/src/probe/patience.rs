@@ -32,6 +32,8 @@ pub enum GiveUpReason {
     Unresponsive(u32, Duration),
     /// The time for the whole check is over.
     TimedOut(Duration),
+    /// The user interrupted the check.
+    Interrupted,
 }
 
 const DEAF: u32 = 6;

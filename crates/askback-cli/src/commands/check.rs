@@ -1,11 +1,12 @@
 //! `askback check` finds why a server cannot be used, and what it does wrong.
 
-use std::time::Duration;
+use std::{future::pending, time::Duration};
 
 use askback::Revision;
 use askback_check::{Measure, NamedTool, Scope, UnknownName, report::listed, rules};
 use askback_host::{
     page::{Style, out},
+    signals::Interrupts,
     text::{Words, given},
     words,
 };
@@ -45,7 +46,7 @@ The check calls only tools that change nothing and those that --tool names, and 
 signs in.
 
 Exit codes: 0 no fault, 1 a step failed or the server breaks a MUST that --allow does not name, 2 usage, 4 the server \
-does not speak --protocol, 5 a sign-in is required (askback list --url URL signs in).";
+does not speak --protocol, 5 a sign-in is required (askback list --url URL signs in), 130 Ctrl-C ended the check early.";
 
 /// Find out why a server cannot be used, and what it does wrong
 #[derive(Debug, Clone, clap::Args)]
@@ -118,12 +119,17 @@ pub async fn run(mut args: CheckArgs, outcome: &mut Outcome) -> Result<(), Error
         page.note(Style::Dim, words);
         out::tell(&mut page);
     };
-    note(words!("Looking at {}…", given(&target.name).short()));
-    let checking = askback_check::check(&way, &bounds, &scope, note);
     let lapses = scope.lapse.unwrap_or_default().saturating_mul(MAX_LAPSES);
+    note(words!("Looking at {}…", given(&target.name).short()));
+    if !args.quick {
+        note(duration_words(TRIED.saturating_add(lapses)));
+    }
+    let held = Interrupts::hold();
+    let checking = askback_check::check(&way, &bounds, &scope, note, interruption());
     let report = timeout(WHOLE.saturating_add(lapses), checking)
         .await
         .map_err(|_| given_up())?;
+    drop(held);
     let report = report.map_err(misnamed)?;
     let measure = Measure {
         is_strict: args.strict,
@@ -131,12 +137,31 @@ pub async fn run(mut args: CheckArgs, outcome: &mut Outcome) -> Result<(), Error
     };
     outcome.faulty = report.is_faulty(&measure);
     outcome.unauthorized = report.wants_sign_in;
+    if report.is_interrupted() {
+        outcome.broken = Some(Kind::Interrupted);
+    }
     if args.json {
         return print_as_json(&report.json(&measure));
     }
     let mut page = out::stdout_page();
     report.put(&mut page, args.all, &measure);
     Ok(out::print(&page.take())?)
+}
+
+/// Says how long a check may take, and how to end it early.
+fn duration_words(most: Duration) -> Words {
+    words!(
+        "A small server takes 20 to 50 s, and no check more than about {} minutes. Ctrl-C shows what was found so far.",
+        most.as_secs().div_ceil(60)
+    )
+}
+
+/// Waits for the first Ctrl-C.
+async fn interruption() {
+    if tokio::signal::ctrl_c().await.is_err() {
+        // Nothing tells of Ctrl-C here.
+        pending::<()>().await;
+    }
 }
 
 /// Reads tool names, each followed by its arguments. Without a schema, a value is a text unless it is given as JSON.

@@ -1,6 +1,10 @@
 //! `askback test` runs a suite of cases.
 
-use std::{io::Write, path::PathBuf, time::Instant};
+use std::{
+    io::Write,
+    path::{Path, PathBuf},
+    time::Instant,
+};
 
 use askback::Revision;
 use askback_host::{
@@ -12,16 +16,19 @@ use serde_json::value::RawValue;
 
 use crate::{
     error::{Error, Outcome},
+    known_clients::KnownClient,
     locate::TargetArgs,
     own_files,
     role::Role,
-    session::{self, SessionArgs},
+    session::{self, Answers, Session, SessionArgs},
     sign_in::SignInArgs,
     suite::{
-        file::Suite,
+        clients,
+        file::{Action, Suite},
         report::{self, Format, Report},
         run::{CaseRun, Runner, Verdict, plan},
     },
+    target::Target,
     wire::Trace,
 };
 
@@ -54,11 +61,12 @@ A path begins in the folder of the suite, and the server is started there.";
 /// went away in a case, 5 sign-in was required but not completed.
 #[derive(Debug, Clone, clap::Args)]
 #[command(
-    after_help = "`askback help suite` shows the format of a suite.\n\nExamples:\n  askback test suite.yaml\n  askback test suite.yaml --format junit --output report.xml -- python3 server.py"
+    after_help = "`askback help suite` shows the format of a suite.\n\nExamples:\n  askback test suite.yaml\n  askback test suite.yaml --format junit --output report.xml -- python3 server.py\n  askback test suite.yaml --clients --fix"
 )]
 pub struct TestArgs {
     /// The suite, YAML or JSON
-    suite: PathBuf,
+    #[arg(required_unless_present = "clients")]
+    suite: Option<PathBuf>,
     /// The server, unless the suite or an option names it: a URL, a name in mcp.json, or a file such as server.py
     #[arg(value_name = "SERVER")]
     named: Option<String>,
@@ -86,6 +94,18 @@ pub struct TestArgs {
     /// as codex, no-url; several with commas between them
     #[arg(long = "as", value_name = "CLIENT", value_parser = Role::read)]
     role: Option<Role>,
+    /// Say what known clients do with the questions of the tools that the suite calls
+    #[arg(long, conflicts_with_all = ["revision", "bail", "role"])]
+    clients: bool,
+    /// Say what to change in the server, so that every client shows its questions
+    #[arg(long, requires = "clients")]
+    fix: bool,
+    /// Draw the forms as this client does, as far as that is known
+    #[arg(
+        long, value_name = "CLIENT", value_parser = recorded_client,
+        conflicts_with_all = ["clients", "revision", "bail", "role", "format"]
+    )]
+    preview: Option<&'static KnownClient>,
     /// Show each message as it travels, on the standard error or in FILE as lines of JSON
     #[arg(
         long, value_name = "FILE", num_args = 0..=1, require_equals = true,
@@ -106,6 +126,123 @@ impl TestArgs {
     pub fn is_json(&self) -> bool {
         self.format == Some(Format::Json) && self.output.is_none()
     }
+
+    fn target_of(&self, suite: &Suite) -> Result<Target, Error> {
+        let mut target = match &suite.server {
+            _ if self.target.is_named() => self.target.target()?,
+            Some(server) => {
+                let mut target = server.target(&suite.folder)?;
+                self.target.add_to(&mut target)?;
+                target
+            }
+            None => {
+                return Err(
+                    Error::usage("the suite names no server, and neither do you").hint(
+                        "Write server: {command: [my-server]} in the suite, or the server behind it, such as server.py.",
+                    ),
+                );
+            }
+        };
+        if let Some(name) = &self.target.name {
+            target.name.clone_from(name);
+        }
+        Ok(target)
+    }
+
+    /// The options of the session. Nothing in them depends on a client.
+    fn session(&self) -> SessionArgs {
+        let session = SessionArgs::new(self.sign_in.clone(), self.timeout);
+        match &self.trace {
+            Some(trace) => session.traced(trace.clone()),
+            None => session,
+        }
+    }
+}
+
+/// The known client with this name, if its behaviour was recorded.
+fn recorded_client(name: &str) -> Result<&'static KnownClient, String> {
+    let found = clients::recorded().find(|client| client.name == name);
+    found.ok_or_else(|| {
+        let names: Vec<_> = clients::recorded().map(|client| client.name).collect();
+        format!("there are {}", names.join(", "))
+    })
+}
+
+/// Reports what clients do with the questions of the tools that a suite calls.
+async fn clients_of_suite(
+    args: &TestArgs,
+    path: &Path,
+    suite: &Suite,
+    outcome: &mut Outcome,
+) -> Result<(), Error> {
+    if args.format == Some(Format::Junit) {
+        let error = "--clients has no JUnit report: it passes and fails nothing";
+        return Err(Error::usage(error).hint("--format json writes it for programs."));
+    }
+    let named = suite.cases.iter();
+    let named = named.filter(|case| case.name.contains(&args.filter));
+    let cases: Vec<_> = named
+        .filter(|case| matches!(case.action, Action::Call(..)))
+        .collect();
+    if cases.is_empty() {
+        return Err(Error::usage("no case that calls a tool is to be run")
+            .hint("A suite calls a tool with `call: TOOL`. Other tools are never called."));
+    }
+    let target = args.target_of(suite)?;
+    let clients = match args.preview {
+        Some(client) => vec![client],
+        None => clients::recorded().collect(),
+    };
+    let session = args.session();
+    let mut errors = out::stderr_page();
+    let matrix = clients::matrix(&target, &session, (&suite.before, &cases), clients, |run| {
+        if let Verdict::Broken(error) = &run.verdict {
+            outcome.broken = Some(error.kind);
+        }
+        report::case(&mut errors, run);
+    });
+    let matrix = matrix.await?;
+    out::tell(&mut errors);
+    let mut page = out::stdout_page();
+    if let Some(client) = args.preview {
+        clients::preview(&mut page, &matrix, client);
+        return Ok(out::print(&page.take().alone())?);
+    }
+    if args.format.is_none() || args.output.is_some() {
+        clients::lines(&mut page, &matrix, args.fix);
+        out::print(&page.take().alone())?;
+    }
+    if args.format.is_some() {
+        let name = path.file_stem().unwrap_or_default().to_string_lossy();
+        let text = clients::json(&name, &matrix);
+        write_text(&text, Format::Json, args.output.as_ref())?;
+    }
+    Ok(())
+}
+
+/// Reports what clients can be asked by a server. Without a suite, no tool is called.
+async fn clients_of_server(args: TestArgs) -> Result<(), Error> {
+    if args.format.is_some() || args.fix {
+        let error = "--format and --fix need a suite: without one, no tool is called";
+        return Err(Error::usage(error));
+    }
+    let target = args.target.target()?;
+    let session = args.session();
+    let mut session = Session::open(target, &session, Answers::Nobody).await?;
+    let Session { client, host, .. } = &mut session;
+    let newest = client.revision();
+    let tools = match client.capabilities().tools.is_some() {
+        true => host
+            .attend(client.tools())
+            .await?
+            .map_err(session::failed)?
+            .len(),
+        false => 0,
+    };
+    session.close().await;
+    let mut page = out::stdout_page();
+    clients::of_server(&mut page, newest, tools);
+    Ok(out::print(&page.take().alone())?)
 }
 
 pub async fn run(mut args: TestArgs, outcome: &mut Outcome) -> Result<(), Error> {
@@ -119,36 +256,22 @@ pub async fn run(mut args: TestArgs, outcome: &mut Outcome) -> Result<(), Error>
         );
         return Err(Error::usage(words).hint("--revision runs the cases in one."));
     }
-    let suite = Suite::load(&args.suite).map_err(Error::usage)?;
+    let Some(path) = args.suite.clone() else {
+        return clients_of_server(args).await;
+    };
+    let suite = Suite::load(&path).map_err(Error::usage)?;
+    if args.clients || args.preview.is_some() {
+        return clients_of_suite(&args, &path, &suite, outcome).await;
+    }
     let planned = plan(&suite.cases, &args.filter, &args.revision);
     if planned.is_empty() {
         return Err(Error::usage("no case is to be run").hint(
             "--filter is a part of the name of a case, and --revision one of its revisions.",
         ));
     }
-    let mut target = match &suite.server {
-        _ if args.target.is_named() => args.target.target()?,
-        Some(server) => {
-            let mut target = server.target(&suite.folder)?;
-            args.target.add_to(&mut target)?;
-            target
-        }
-        None => {
-            return Err(
-                Error::usage("the suite names no server, and neither do you").hint(
-                    "Write server: {command: [my-server]} in the suite, or the server behind it, such as server.py.",
-                ),
-            );
-        }
-    };
-    if let Some(name) = &args.target.name {
-        target.name.clone_from(name);
-    }
-    let mut session = SessionArgs::new(args.sign_in.clone(), args.timeout);
+    let target = args.target_of(&suite)?;
+    let mut session = args.session();
     session.role = args.role;
-    if let Some(trace) = &args.trace {
-        session = session.traced(trace.clone());
-    }
     let mut lines = match (args.format, &args.output) {
         (Some(_), None) => Lines::Stderr(out::stderr_page()),
         _ => Lines::Stdout(out::stdout_page()),
@@ -164,7 +287,7 @@ pub async fn run(mut args: TestArgs, outcome: &mut Outcome) -> Result<(), Error>
         })
         .await?;
     unwritten?;
-    let name = args.suite.file_stem().unwrap_or_default().to_string_lossy();
+    let name = path.file_stem().unwrap_or_default().to_string_lossy();
     let report = Report {
         name: &name,
         cases: &cases,
@@ -217,7 +340,11 @@ impl Lines {
 }
 
 fn write(report: &Report<'_>, format: Format, file: Option<&PathBuf>) -> Result<(), Error> {
-    let text = report.written(format);
+    write_text(&report.written(format), format, file)
+}
+
+/// Writes a report for programs to the file, or else to the standard output.
+fn write_text(text: &str, format: Format, file: Option<&PathBuf>) -> Result<(), Error> {
     match file {
         Some(path) => {
             let written =

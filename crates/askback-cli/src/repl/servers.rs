@@ -529,7 +529,7 @@ impl Repl<'_> {
             tools: named(words)?,
             ..Scope::default()
         };
-        let checking = askback_check::check(&way, &bounds, &scope, |_| {});
+        let checking = askback_check::check(&way, &bounds, &scope, |_| {}, pending());
         let report = self.session.host.attend(checking).await?;
         let report = report.map_err(misnamed)?;
         let mut page = out::stdout_page();

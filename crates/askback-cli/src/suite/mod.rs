@@ -1,7 +1,8 @@
 //! Suites test a server from outside. The author writes the format in [`mod@file`] with the expectations in
 //! [`expect`]. [`run`] runs the cases in order, [`report`] prints the results, and [`record`] writes a suite from a
-//! session.
+//! session. [`clients`] says what known clients do with the questions.
 
+pub mod clients;
 pub mod expect;
 pub mod file;
 pub mod observe;

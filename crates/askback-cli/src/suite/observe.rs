@@ -5,7 +5,7 @@ use std::{
     time::Duration,
 };
 
-use askback::{client::Event, protocol::LoggingLevel};
+use askback::{client::Event, forms::FormSchema, protocol::LoggingLevel};
 use askback_host::{
     content,
     model::{self, Ask, Question, Reply, Why},
@@ -21,6 +21,9 @@ const MOST: usize = 1_000;
 
 /// How many bytes of each are kept.
 const MOST_BYTES: usize = 16 << 20;
+
+/// How many characters of the first line of a result are kept for each case.
+const BRIEF_CHARACTERS: usize = 160;
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct Observation {
@@ -61,9 +64,23 @@ pub struct ObservedQuestion {
     pub reply: ReplyKind,
     #[serde(skip)]
     pub is_expected_no: bool,
+    #[serde(skip)]
+    pub request: QuestionRequest,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+/// The parts of a question that decide what a client does with it.
+#[derive(Debug, Clone, PartialEq)]
+pub enum QuestionRequest {
+    Form(FormSchema),
+    /// A link with this URL.
+    Link(String),
+    Sampling {
+        /// Whether the server says which model it prefers.
+        has_preferences: bool,
+    },
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum QuestionMode {
     Form,
@@ -82,10 +99,35 @@ pub enum ReplyKind {
     Unanswered,
 }
 
+/// How a case ended, in short.
+#[derive(Debug, Clone, PartialEq)]
+pub struct BriefEnd {
+    /// Whether there is no result, or the result is an error.
+    pub failed: bool,
+    /// The start of the first line of the result or of the error.
+    pub text: PeerText,
+}
+
 #[derive(Debug, Clone, PartialEq)]
 pub struct LogLine {
     pub level: LoggingLevel,
     pub text: String,
+}
+
+impl CaseEnd {
+    pub fn brief(&self) -> BriefEnd {
+        let (failed, text) = match self {
+            Self::Result { text, failed, .. } => (*failed, text.clone()),
+            Self::Error(error) => {
+                let message = || error.message.to_string().into();
+                (true, error.quoted.clone().unwrap_or_else(message))
+            }
+            Self::Late(_) => (true, PeerText::default()),
+        };
+        let line = text.raw().lines().find(|line| !line.trim().is_empty());
+        let (text, _) = PeerText::from(line.unwrap_or_default()).cut(BRIEF_CHARACTERS);
+        BriefEnd { failed, text }
+    }
 }
 
 /// Log lines and progress messages from a server. Clones share them.
@@ -162,12 +204,16 @@ impl<T> Default for BoundedList<T> {
 impl ObservedQuestion {
     /// The question as an expectation sees it. `None` for folders and for questions that the client itself asks.
     pub fn of(question: &Question, reply: &Reply) -> Option<Self> {
-        let (mode, message, fields) = match &question.ask {
+        let (request, message, fields) = match &question.ask {
             Ask::Form { message, schema } => {
                 let fields = schema.fields.iter().map(|field| field.name.clone());
-                (QuestionMode::Form, message.clone(), fields.collect())
+                let request = QuestionRequest::Form(schema.clone());
+                (request, message.clone(), fields.collect())
             }
-            Ask::Link { message, .. } => (QuestionMode::Url, message.clone(), Vec::new()),
+            Ask::Link { message, url, .. } => {
+                let request = QuestionRequest::Link(url.clone());
+                (request, message.clone(), Vec::new())
+            }
             Ask::Sample(request) => {
                 let blocks = request
                     .messages
@@ -175,7 +221,10 @@ impl ObservedQuestion {
                     .flat_map(|said| said.content.blocks());
                 let texts = blocks.map(|block| content::sampling_block(block).raw().to_owned());
                 let message = texts.collect::<Vec<_>>().join("\n");
-                (QuestionMode::Sampling, message, Vec::new())
+                let request = QuestionRequest::Sampling {
+                    has_preferences: request.model_preferences.is_some(),
+                };
+                (request, message, Vec::new())
             }
             Ask::Roots
             | Ask::Arguments { .. }
@@ -193,12 +242,33 @@ impl ObservedQuestion {
             _ => ReplyKind::Accept,
         };
         Some(Self {
-            mode,
+            mode: request.mode(),
             key: question.key.clone(),
             message,
             fields,
             reply,
             is_expected_no,
+            request,
         })
+    }
+
+    /// The size of the question, in bytes.
+    pub(super) fn bytes(&self) -> usize {
+        let request = match &self.request {
+            QuestionRequest::Form(form) => serde_json::to_vec(form).map_or(0, |json| json.len()),
+            QuestionRequest::Link(url) => url.len(),
+            QuestionRequest::Sampling { .. } => 0,
+        };
+        self.message.len().saturating_add(request)
+    }
+}
+
+impl QuestionRequest {
+    pub fn mode(&self) -> QuestionMode {
+        match self {
+            Self::Form(_) => QuestionMode::Form,
+            Self::Link(_) => QuestionMode::Url,
+            Self::Sampling { .. } => QuestionMode::Sampling,
+        }
     }
 }

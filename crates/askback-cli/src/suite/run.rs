@@ -21,7 +21,7 @@ use tokio::time::{Instant, timeout};
 use super::{
     expect::{Came, Mismatch},
     file::{Action, Case, Complete, CompletionTarget, ListKind, Revisions},
-    observe::{BoundedList, CaseEnd, Observation, ObservedQuestion, ServerWords},
+    observe::{BoundedList, BriefEnd, CaseEnd, Observation, ObservedQuestion, ServerWords},
     player::{Player, PlayerHandle},
 };
 use crate::{
@@ -51,6 +51,8 @@ pub struct CaseRun<'a> {
     pub took: Duration,
     pub asked: Vec<ObservedQuestion>,
     pub shown: Vec<Rows>,
+    /// `None` if the case did not run.
+    pub ended: Option<BriefEnd>,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -274,7 +276,7 @@ impl<'b> Runner<'b> {
         let noted = Rc::clone(&asked);
         session.host.note(move |question, reply| {
             if let Some(asked) = ObservedQuestion::of(question, reply) {
-                let bytes = asked.message.len();
+                let bytes = asked.bytes();
                 noted.borrow_mut().push(asked, bytes);
             }
         });
@@ -302,6 +304,7 @@ impl<'a> CaseRun<'a> {
             took: Duration::ZERO,
             asked: Vec::new(),
             shown: Vec::new(),
+            ended: None,
         }
     }
 }
@@ -335,6 +338,7 @@ impl Stage {
         };
         let (progress, log) = self.heard.take();
         let asked = self.asked.borrow_mut().take();
+        let brief = ended.brief();
         let verdict = match &ended {
             CaseEnd::Error(error)
                 if matches!(
@@ -368,6 +372,7 @@ impl Stage {
             took,
             asked,
             shown: self.playing.shown(),
+            ended: Some(brief),
         })
     }
 }

@@ -385,11 +385,11 @@ fn in_words(error: &Error) -> Came {
 mod tests {
     use std::time::Duration;
 
-    use askback::{ErrorObject, protocol::LoggingLevel};
+    use askback::{ErrorObject, forms::FormSchema, protocol::LoggingLevel};
     use serde_json::json;
 
     use super::*;
-    use crate::suite::observe::QuestionMode;
+    use crate::suite::observe::{QuestionMode, QuestionRequest};
 
     fn observed(ended: CaseEnd) -> Observation {
         let asked = |key: &str, reply| ObservedQuestion {
@@ -399,6 +399,7 @@ mod tests {
             fields: vec!["seat".to_owned(), "room".to_owned()],
             reply,
             is_expected_no: false,
+            request: QuestionRequest::Form(FormSchema::default()),
         };
         let line = |level, text: &str| LogLine {
             level,

@@ -10,6 +10,8 @@ mod asking;
 #[cfg(target_os = "linux")]
 mod filtered;
 #[cfg(unix)]
+mod interrupted;
+#[cfg(unix)]
 mod logs;
 #[cfg(unix)]
 mod proxied;

@@ -1,0 +1,498 @@
+//! Decides what a known client does with a question, from what was recorded of the client.
+
+use askback::forms::{Field, FieldKind};
+use askback_host::{text::Words, words};
+use serde::Serialize;
+
+use crate::{
+    known_clients::{KnownClient, UnseenLinks},
+    role::Ability,
+    suite::observe::{QuestionMode, QuestionRequest},
+};
+
+/// What becomes of a question in a client. A later verdict is worse.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Verdict {
+    /// The user sees the question as it is.
+    Drawn,
+    /// The user sees the question, but something is missing or preset.
+    Degraded,
+    /// The client answers by itself, and the user sees nothing.
+    Unseen,
+    /// A server cannot ask this client.
+    Unreachable,
+}
+
+/// Why a question is not drawn as it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Flaw {
+    NumberHidesFields,
+    ListHidesFields,
+    FirstOptionSelected,
+    NoTextDefault,
+    StuckAtEnd,
+    PreferencesFail,
+    HttpLinkDeclined,
+    LinkAcceptedUnseen,
+    FormsUndeclared,
+    LinksUndeclared,
+    SamplingUndeclared,
+    NoLinksInRevision,
+    NoFormsInRevision,
+    /// The server does not speak a revision of the client, or closes the connection.
+    NoConnection,
+}
+
+/// A flaw with the names of the fields that cause it, in the server's order. They are the server's text.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub struct Reason {
+    pub flaw: Flaw,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub fields: Vec<String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Judgement {
+    pub verdict: Verdict,
+    /// Empty if the question is drawn.
+    pub reasons: Vec<Reason>,
+}
+
+impl Flaw {
+    pub fn verdict(self) -> Verdict {
+        match self {
+            Self::NumberHidesFields
+            | Self::ListHidesFields
+            | Self::FirstOptionSelected
+            | Self::NoTextDefault
+            | Self::StuckAtEnd
+            | Self::PreferencesFail => Verdict::Degraded,
+            Self::HttpLinkDeclined | Self::LinkAcceptedUnseen => Verdict::Unseen,
+            Self::FormsUndeclared
+            | Self::LinksUndeclared
+            | Self::SamplingUndeclared
+            | Self::NoLinksInRevision
+            | Self::NoFormsInRevision
+            | Self::NoConnection => Verdict::Unreachable,
+        }
+    }
+
+    /// A sentence about the client. If the flaw has fields, their names follow.
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::NumberHidesFields => "It shows no field of a form that has a number:",
+            Self::ListHidesFields => "It shows no field of a form that has a list:",
+            Self::FirstOptionSelected => {
+                "Enter takes the first option, because the choice has no default:"
+            }
+            Self::NoTextDefault => "It leaves a text empty that has a default:",
+            Self::StuckAtEnd => {
+                "Enter does not send the form while its last field by name, a text, is empty:"
+            }
+            Self::PreferencesFail => {
+                "Its request to the model fails if the server says which model it prefers."
+            }
+            Self::HttpLinkDeclined => "It declines an http link, and shows nothing.",
+            Self::LinkAcceptedUnseen => "It accepts a link before the user sees it.",
+            Self::FormsUndeclared => "It declares no forms.",
+            Self::LinksUndeclared => "It declares no links.",
+            Self::SamplingUndeclared => "It declares no sampling.",
+            Self::NoLinksInRevision => "Its revision of the protocol has no links.",
+            Self::NoFormsInRevision => "Its revision of the protocol has no forms.",
+            Self::NoConnection => "It gets no connection to the server.",
+        }
+    }
+
+    /// The smallest change to the server that helps every client.
+    pub fn fix(self) -> &'static str {
+        match self {
+            Self::NumberHidesFields => {
+                "Ask for the number as text, with its range in the description and a pattern."
+            }
+            Self::ListHidesFields => "Ask one yes-or-no field for each option.",
+            Self::FirstOptionSelected => {
+                "Give the choice a default, or a first option that decides nothing."
+            }
+            Self::NoTextDefault => "Say the default in the description of the field.",
+            Self::StuckAtEnd => {
+                "Make the field required, or name a field with a choice that comes behind it."
+            }
+            Self::PreferencesFail => "Leave modelPreferences out of the request.",
+            Self::HttpLinkDeclined => "Serve the page over https.",
+            Self::LinkAcceptedUnseen => {
+                "Show the link in the result of the tool, too, and let the user call it again."
+            }
+            Self::FormsUndeclared
+            | Self::LinksUndeclared
+            | Self::NoLinksInRevision
+            | Self::NoFormsInRevision => {
+                "Nothing in the server helps: `askback wrap -- SERVER` asks the user instead."
+            }
+            Self::SamplingUndeclared => "Let the tool work without a model.",
+            Self::NoConnection => "Support the revision of the client.",
+        }
+    }
+
+    /// Whether `askback wrap` asks the user in place of the client.
+    pub fn is_wrapped(self) -> bool {
+        matches!(
+            self,
+            Self::FormsUndeclared
+                | Self::LinksUndeclared
+                | Self::NoLinksInRevision
+                | Self::NoFormsInRevision
+        )
+    }
+
+    fn of_field(self, field: &Field) -> Reason {
+        self.of_fields(vec![field.name.clone()])
+    }
+
+    fn of_fields(self, fields: Vec<String>) -> Reason {
+        Reason { flaw: self, fields }
+    }
+
+    pub fn alone(self) -> Reason {
+        self.of_fields(Vec::new())
+    }
+}
+
+impl Verdict {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Drawn => "drawn",
+            Self::Degraded => "degraded",
+            Self::Unseen => "unseen",
+            Self::Unreachable => "unreachable",
+        }
+    }
+
+    pub fn meaning(self) -> &'static str {
+        match self {
+            Self::Drawn => "the user sees the question as it is",
+            Self::Degraded => "the user sees it, but something is missing or preset",
+            Self::Unseen => "the client declines or accepts it silently, the user sees nothing",
+            Self::Unreachable => "a server cannot ask this client",
+        }
+    }
+}
+
+impl Judgement {
+    /// The worst of these reasons decides.
+    pub fn of(reasons: Vec<Reason>) -> Self {
+        let verdicts = reasons.iter().map(|reason| reason.flaw.verdict());
+        Self {
+            verdict: verdicts.max().unwrap_or(Verdict::Drawn),
+            reasons,
+        }
+    }
+}
+
+/// Why a server cannot ask the client this kind of question. `None` if it can.
+pub fn unreachable(mode: QuestionMode, client: &KnownClient) -> Option<Flaw> {
+    let (ability, undeclared) = match mode {
+        QuestionMode::Form => (Ability::Forms, Flaw::FormsUndeclared),
+        QuestionMode::Url => (Ability::Links, Flaw::LinksUndeclared),
+        QuestionMode::Sampling => (Ability::Sampling, Flaw::SamplingUndeclared),
+    };
+    let lacks = client.newest().is_some_and(|it| !ability.is_in(it));
+    match (client.can(ability), lacks, mode) {
+        (false, _, _) => Some(undeclared),
+        (true, true, QuestionMode::Url) => Some(Flaw::NoLinksInRevision),
+        (true, true, _) => Some(Flaw::NoFormsInRevision),
+        (true, false, _) => None,
+    }
+}
+
+/// Decides what the client does with the question.
+pub fn judge(question: &QuestionRequest, client: &KnownClient) -> Judgement {
+    if let Some(flaw) = unreachable(question.mode(), client) {
+        return Judgement::of(vec![flaw.alone()]);
+    }
+    Judgement::of(match question {
+        QuestionRequest::Form(form) => of_fields(&form.fields, client),
+        QuestionRequest::Link(url) => match client.unseen_links {
+            Some(UnseenLinks::All) => vec![Flaw::LinkAcceptedUnseen.alone()],
+            Some(UnseenLinks::Http) if !url.starts_with("https://") => {
+                vec![Flaw::HttpLinkDeclined.alone()]
+            }
+            _ => Vec::new(),
+        },
+        QuestionRequest::Sampling { has_preferences } => {
+            match *has_preferences && client.preferences_fail {
+                true => vec![Flaw::PreferencesFail.alone()],
+                false => Vec::new(),
+            }
+        }
+    })
+}
+
+fn of_fields(fields: &[Field], client: &KnownClient) -> Vec<Reason> {
+    let hiding = [
+        (Ability::Numbers, Flaw::NumberHidesFields),
+        (Ability::Lists, Flaw::ListHidesFields),
+    ];
+    let hidden: Vec<_> = hiding
+        .into_iter()
+        .filter(|(ability, _)| !client.can(*ability))
+        .filter_map(|(ability, flaw)| {
+            let lacking = fields.iter().filter(|field| ability.is_needed_by(field));
+            let names: Vec<_> = lacking.map(|field| field.name.clone()).collect();
+            (!names.is_empty()).then(|| flaw.of_fields(names))
+        })
+        .collect();
+    // Without fields, nothing else can go wrong.
+    let Some(drawing) = client.forms.filter(|_| hidden.is_empty()) else {
+        return hidden;
+    };
+    let named = |flaw: Flaw, is_meant: &dyn Fn(&Field) -> bool| {
+        let meant = fields.iter().filter(|field| is_meant(field));
+        let names: Vec<_> = meant.map(|field| field.name.clone()).collect();
+        (!names.is_empty()).then(|| flaw.of_fields(names))
+    };
+    let first_option = named(Flaw::FirstOptionSelected, &|field| {
+        drawing.first_option && starts_on_first_option(field)
+    });
+    let no_default = named(Flaw::NoTextDefault, &|field| {
+        let FieldKind::Text(text) = &field.kind else {
+            return false;
+        };
+        let is_described = |default: &String| {
+            let mut texts = field.description.iter().chain(&field.title);
+            texts.any(|text| text.contains(default.as_str()))
+        };
+        drawing.no_text_defaults && text.default.as_ref().is_some_and(|it| !is_described(it))
+    });
+    let last = match drawing.sorted {
+        true => fields.iter().max_by_key(|field| &field.name),
+        false => fields.last(),
+    };
+    let is_stuck = |field: &&Field| {
+        drawing.stuck_end && !field.required && matches!(field.kind, FieldKind::Text(_))
+    };
+    let stuck = last
+        .filter(is_stuck)
+        .map(|field| Flaw::StuckAtEnd.of_field(field));
+    [first_option, no_default, stuck]
+        .into_iter()
+        .flatten()
+        .collect()
+}
+
+/// Whether a client that selects the first option decides something for the user.
+pub fn starts_on_first_option(field: &Field) -> bool {
+    match &field.kind {
+        FieldKind::Choice(choice) => choice.default.is_none() && choice.options.len() > 1,
+        _ => false,
+    }
+}
+
+/// The number of questions of each kind, such as `2 forms, 1 link`.
+pub fn counted(modes: impl Iterator<Item = QuestionMode> + Clone) -> Words {
+    let kinds = [
+        (QuestionMode::Form, "form", "forms"),
+        (QuestionMode::Url, "link", "links"),
+        (QuestionMode::Sampling, "sampling", "sampling"),
+    ];
+    let parts = kinds.into_iter().filter_map(|(mode, one, many)| {
+        match modes.clone().filter(|it| *it == mode).count() {
+            0 => None,
+            1 => Some(words!("1 {}", one)),
+            count => Some(words!("{} {}", count, many)),
+        }
+    });
+    let parts = Words::join(parts, ", ");
+    match parts.is_empty() {
+        true => "nothing".into(),
+        false => parts,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use askback::forms::FormSchema;
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn form(properties: Value, required: &[&str]) -> QuestionRequest {
+        let schema = json!({"type": "object", "properties": properties, "required": required});
+        let form: FormSchema = serde_json::from_value(schema).expect("a form");
+        QuestionRequest::Form(form)
+    }
+
+    #[track_caller]
+    fn check(
+        client: &str,
+        question: &QuestionRequest,
+        verdict: Verdict,
+        reasons: &[(Flaw, &[&str])],
+    ) {
+        let client = KnownClient::named(client).expect("it is known");
+        let judgement = judge(question, client);
+        let found: Vec<_> = judgement
+            .reasons
+            .iter()
+            .map(|reason| {
+                let fields: Vec<_> = reason.fields.iter().map(String::as_str).collect();
+                (reason.flaw, fields)
+            })
+            .collect();
+        let expected: Vec<_> = reasons
+            .iter()
+            .map(|(flaw, fields)| (*flaw, fields.to_vec()))
+            .collect();
+        assert_eq!((judgement.verdict, found), (verdict, expected));
+    }
+
+    #[test]
+    fn a_form_is_judged_by_its_fields() {
+        use Flaw::*;
+        use Verdict::*;
+
+        let whole = || json!({"type": "integer"});
+        let text = || json!({"type": "string"});
+        let choice = || json!({"type": "string", "enum": ["b", "a"]});
+        let list = json!({"type": "array", "items": {"enum": ["a"]}});
+        let numbers = form(json!({"n": whole(), "t": text(), "m": whole()}), &[]);
+        let seat = json!({"type": "string", "enum": ["a", "b"], "default": "b"});
+        let phone_first = r#"{"type": "object", "required": ["mail"], "properties": {
+            "phone": {"type": "string"}, "mail": {"type": "string"}
+        }}"#;
+        let phone_first = serde_json::from_str(phone_first).expect("a form");
+        let phone_first = QuestionRequest::Form(phone_first);
+        let preset = json!({"type": "string", "default": "Ada"});
+        let described = json!({"type": "string", "default": "Ada", "description": "Default: Ada."});
+        for (client, question, verdict, reasons) in [
+            ("claude-code", &numbers, Drawn, &[][..]),
+            ("copilot-cli", &numbers, Drawn, &[]),
+            ("fast-agent", &numbers, Drawn, &[]),
+            // Nothing else matters if no field is shown.
+            (
+                "codex",
+                &numbers,
+                Degraded,
+                &[(NumberHidesFields, &["m", "n"][..])],
+            ),
+            (
+                "codex",
+                &form(json!({"n": whole(), "l": list}), &[]),
+                Degraded,
+                &[(NumberHidesFields, &["n"]), (ListHidesFields, &["l"])],
+            ),
+            (
+                "codex",
+                &form(json!({"room": choice(), "seat": seat}), &[]),
+                Degraded,
+                &[(FirstOptionSelected, &["room"])],
+            ),
+            (
+                "codex",
+                &form(json!({"only": {"type": "string", "enum": ["a"]}}), &[]),
+                Drawn,
+                &[],
+            ),
+            (
+                "codex",
+                &form(
+                    json!({"name": preset.clone(), "z": {"type": "boolean"}}),
+                    &[],
+                ),
+                Degraded,
+                &[(NoTextDefault, &["name"])],
+            ),
+            (
+                "claude-code",
+                &form(json!({"name": preset}), &[]),
+                Drawn,
+                &[],
+            ),
+            (
+                "codex",
+                &form(json!({"name": described, "z": {"type": "boolean"}}), &[]),
+                Drawn,
+                &[],
+            ),
+            // The last field by name counts, not the last one of the form.
+            ("codex", &phone_first, Degraded, &[(StuckAtEnd, &["phone"])]),
+            (
+                "codex",
+                &form(json!({"mail": text(), "phone": text()}), &["phone"]),
+                Drawn,
+                &[],
+            ),
+            (
+                "gemini-cli",
+                &numbers,
+                Unreachable,
+                &[(FormsUndeclared, &[])],
+            ),
+            ("cline", &numbers, Unreachable, &[(FormsUndeclared, &[])]),
+        ] {
+            check(client, question, verdict, reasons);
+        }
+    }
+
+    #[test]
+    fn a_link_or_a_request_to_a_model_is_judged_by_the_client() {
+        use Flaw::*;
+        use Verdict::*;
+
+        let link = |url: &str| QuestionRequest::Link(url.to_owned());
+        let [https, http] = ["https://a.test/", "http://127.0.0.1/"].map(link);
+        let sampling = |has_preferences| QuestionRequest::Sampling { has_preferences };
+        for (client, question, verdict, flaw) in [
+            ("claude-code", &http, Drawn, None),
+            ("fast-agent", &https, Unseen, Some(LinkAcceptedUnseen)),
+            // Its revision has no links, although it declares them.
+            ("codex", &https, Unreachable, Some(NoLinksInRevision)),
+            ("opencode", &https, Unreachable, Some(LinksUndeclared)),
+            ("copilot-cli", &sampling(true), Drawn, None),
+            (
+                "fast-agent",
+                &sampling(true),
+                Degraded,
+                Some(PreferencesFail),
+            ),
+            ("fast-agent", &sampling(false), Drawn, None),
+            (
+                "claude-code",
+                &sampling(true),
+                Unreachable,
+                Some(SamplingUndeclared),
+            ),
+        ] {
+            let reasons: Vec<(Flaw, &[&str])> = flaw.into_iter().map(|it| (it, &[][..])).collect();
+            check(client, question, verdict, &reasons);
+        }
+    }
+
+    #[test]
+    fn an_http_link_may_be_declined_unseen() {
+        let client = r#"{"name": "a", "revision": "2026-07-28", "asked": ["links"], "unseen_links": "http"}"#;
+        let client: KnownClient = serde_json::from_str(client).expect("a client");
+        for (url, verdict) in [
+            ("https://a.test/", Verdict::Drawn),
+            ("http://127.0.0.1/", Verdict::Unseen),
+        ] {
+            let link = QuestionRequest::Link(url.to_owned());
+            assert_eq!(judge(&link, &client).verdict, verdict, "{url}");
+        }
+    }
+
+    #[test]
+    fn questions_are_counted_by_kind() {
+        use QuestionMode::*;
+
+        for (modes, expected) in [
+            (&[][..], "nothing"),
+            (&[Form], "1 form"),
+            (&[Url, Form, Form], "2 forms, 1 link"),
+            (&[Sampling, Sampling], "2 sampling"),
+        ] {
+            assert_eq!(counted(modes.iter().copied()).as_str(), expected);
+        }
+    }
+}

@@ -1,0 +1,283 @@
+//! What known clients do with the questions of the tools that a suite calls.
+//!
+//! Each case that calls a tool runs once with a client that can be asked everything. If a client can be asked less, or
+//! is sent other forms because of its revision or name, its cases run once more in its place. Then [`judge`] decides
+//! from what was recorded of each client.
+
+mod judge;
+mod preview;
+mod report;
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fmt,
+};
+
+use askback::Revision;
+use serde::Serialize;
+
+use self::judge::{Flaw, Judgement, Reason};
+pub use self::{
+    judge::Verdict,
+    preview::preview,
+    report::{json, lines, of_server},
+};
+use super::{
+    file::{Action, Case},
+    observe::{BriefEnd, ObservedQuestion, QuestionMode, QuestionRequest, ReplyKind},
+    run::{self, CaseRun, PlannedRun, Runner},
+};
+use crate::{
+    error::Error, known_clients::KnownClient, role::Role, session::SessionArgs, target::Target,
+};
+
+/// The tools of a suite, each with what every client does with its questions.
+#[derive(Debug)]
+pub struct Matrix {
+    pub tools: Vec<ToolRow>,
+    pub clients: Vec<&'static KnownClient>,
+}
+
+/// A tool and its questions.
+#[derive(Debug)]
+pub struct ToolRow {
+    pub name: String,
+    /// What it asks a client that can be asked everything.
+    pub asked: Vec<QuestionMode>,
+    /// Whether it may ask more, because no rule of the suite answers one of its questions.
+    pub is_incomplete: bool,
+    /// In the order of [`Matrix::clients`]. `None` if the tool asks nothing.
+    pub cells: Vec<Option<Cell>>,
+}
+
+/// What a client does with the questions of a tool.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Cell {
+    pub verdict: Verdict,
+    /// All reasons of all questions, each once.
+    pub reasons: BTreeSet<Reason>,
+    /// How the tool ended if it could not ask.
+    pub ended: Option<BriefEnd>,
+    /// The forms that the client is sent.
+    pub forms: Vec<ObservedQuestion>,
+}
+
+/// What the runs of a case depend on. Clients with the same key see the same questions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum RunKey {
+    /// The client can be asked all that the tool asks, in the newest revision.
+    Everything,
+    /// The client can be asked nothing that the tool asks.
+    Nothing,
+    /// The client can be asked a part, or speaks an older revision.
+    Client(&'static str),
+}
+
+impl fmt::Display for Verdict {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// The clients whose behaviour was recorded.
+pub fn recorded() -> impl Iterator<Item = &'static KnownClient> {
+    let all = KnownClient::all().iter();
+    all.filter(|client| client.newest().is_some())
+}
+
+/// Runs the cases that call tools, and judges their questions for these clients. `broken` is called for each case that
+/// could not be run.
+pub async fn matrix(
+    target: &Target,
+    args: &SessionArgs,
+    (before, cases): (&[Case], &[&Case]),
+    clients: Vec<&'static KnownClient>,
+    mut broken: impl FnMut(&CaseRun<'_>),
+) -> Result<Matrix, Error> {
+    let calls: Vec<(&str, &Case)> = cases
+        .iter()
+        .filter_map(|case| match &case.action {
+            Action::Call(tool, _) => Some((tool.as_str(), *case)),
+            _ => None,
+        })
+        .collect();
+    let mut runs = BTreeMap::new();
+    let all: Vec<_> = calls.iter().map(|(_, case)| *case).collect();
+    for run in play(target, args, before, &all, RunKey::Everything).await? {
+        if let run::Verdict::Broken(_) = run.verdict {
+            broken(&run);
+        }
+        runs.insert((RunKey::Everything, run.planned.case.name.as_str()), run);
+    }
+    // The other runs, with the cases of each.
+    let mut more: BTreeMap<RunKey, Vec<&Case>> = BTreeMap::new();
+    for (_, case) in &calls {
+        let modes = modes(&runs, case);
+        let keys = clients.iter().map(|client| RunKey::of(client, &modes));
+        let keys: BTreeSet<_> = keys.collect();
+        for key in keys.into_iter().filter(|key| *key != RunKey::Everything) {
+            more.entry(key).or_default().push(case);
+        }
+    }
+    for (key, cases) in more {
+        for run in play(target, args, before, &cases, key).await? {
+            runs.insert((key, run.planned.case.name.as_str()), run);
+        }
+    }
+    let mut names: Vec<&str> = Vec::new();
+    for (tool, _) in &calls {
+        if !names.contains(tool) {
+            names.push(tool);
+        }
+    }
+    let tools = names.into_iter().map(|name| {
+        let of_tool = calls.iter().filter(|(tool, _)| *tool == name);
+        let of_tool: Vec<_> = of_tool.map(|(_, case)| *case).collect();
+        row(name, &of_tool, &runs, &clients)
+    });
+    Ok(Matrix {
+        tools: tools.collect(),
+        clients,
+    })
+}
+
+type Runs<'a> = BTreeMap<(RunKey, &'a str), CaseRun<'a>>;
+
+/// The kinds of questions that a case asks a client that can be asked everything.
+fn modes(runs: &Runs<'_>, case: &Case) -> BTreeSet<QuestionMode> {
+    let run = runs.get(&(RunKey::Everything, case.name.as_str()));
+    let asked = run.into_iter().flat_map(|run| &run.asked);
+    asked.map(|question| question.mode).collect()
+}
+
+async fn play<'a>(
+    target: &Target,
+    args: &SessionArgs,
+    before: &[Case],
+    cases: &[&'a Case],
+    key: RunKey,
+) -> Result<Vec<CaseRun<'a>>, Error> {
+    let role = match key {
+        RunKey::Everything => Role::default(),
+        RunKey::Nothing => Role::without_questions(),
+        RunKey::Client(name) => {
+            KnownClient::named(name).map_or_else(Role::default, Role::as_seen_by_servers)
+        }
+    };
+    let mut args = args.clone();
+    args.role = Some(role);
+    let planned = cases.iter().map(|case| PlannedRun {
+        case,
+        revision: None,
+    });
+    let planned: Vec<_> = planned.collect();
+    let runner = Runner::new(target.clone(), args, before, false);
+    runner.run(&planned, |_| ()).await
+}
+
+impl RunKey {
+    /// The run that shows what the client is asked, if the tool asks these kinds of questions.
+    fn of(client: &'static KnownClient, modes: &BTreeSet<QuestionMode>) -> Self {
+        let reachable = modes
+            .iter()
+            .filter(|mode| judge::unreachable(**mode, client).is_none())
+            .count();
+        match reachable {
+            0 if !modes.is_empty() => Self::Nothing,
+            all if all == modes.len() && client.newest() == Some(Revision::LATEST) => {
+                Self::Everything
+            }
+            0 => Self::Everything,
+            _ => Self::Client(client.name),
+        }
+    }
+}
+
+fn row(name: &str, cases: &[&Case], runs: &Runs<'_>, clients: &[&'static KnownClient]) -> ToolRow {
+    let bases = || {
+        let keys = cases
+            .iter()
+            .map(|case| (RunKey::Everything, case.name.as_str()));
+        keys.filter_map(|key| runs.get(&key))
+    };
+    // Cases of a tool may ask differently. The case that asks most says what the tool asks.
+    let most = bases().max_by_key(|run| run.asked.len());
+    let asked = most.into_iter().flat_map(|run| &run.asked);
+    let asked: Vec<_> = asked.map(|question| question.mode).collect();
+    let is_unanswered = |question: &ObservedQuestion| question.reply == ReplyKind::Unanswered;
+    let is_incomplete = bases().any(|run| run.asked.iter().any(is_unanswered));
+    let cells = clients.iter().map(|client| {
+        let cells = cases.iter().filter_map(|case| cell(case, runs, client));
+        cells.reduce(Cell::with)
+    });
+    ToolRow {
+        name: name.to_owned(),
+        asked,
+        is_incomplete,
+        cells: cells.collect(),
+    }
+}
+
+/// What the client does with the questions of a case. `None` if the case asks nothing.
+fn cell(case: &Case, runs: &Runs<'_>, client: &'static KnownClient) -> Option<Cell> {
+    let modes = modes(runs, case);
+    if modes.is_empty() {
+        return None;
+    }
+    let run = runs.get(&(RunKey::of(client, &modes), case.name.as_str()))?;
+    if let run::Verdict::Broken(error) = &run.verdict {
+        let text = error.message.to_string().into();
+        return Some(Cell::of(
+            Judgement::of(vec![Flaw::NoConnection.alone()]),
+            Some(BriefEnd { failed: true, text }),
+            Vec::new(),
+        ));
+    }
+    let lacking = modes.iter();
+    let lacking = lacking.filter_map(|mode| judge::unreachable(*mode, client));
+    let mut reasons: Vec<_> = lacking.map(Flaw::alone).collect();
+    let ended = run.ended.clone().filter(|_| !reasons.is_empty());
+    for question in &run.asked {
+        reasons.extend(judge::judge(&question.request, client).reasons);
+    }
+    let forms = run.asked.iter();
+    let forms = forms.filter(|question| matches!(question.request, QuestionRequest::Form(_)));
+    Some(Cell::of(
+        Judgement::of(reasons),
+        ended,
+        forms.cloned().collect(),
+    ))
+}
+
+impl Cell {
+    fn of(judgement: Judgement, ended: Option<BriefEnd>, forms: Vec<ObservedQuestion>) -> Self {
+        Self {
+            verdict: judgement.verdict,
+            reasons: judgement.reasons.into_iter().collect(),
+            ended,
+            forms,
+        }
+    }
+
+    /// Joins the cells of two cases. The worse verdict counts.
+    fn with(mut self, other: Self) -> Self {
+        self.verdict = self.verdict.max(other.verdict);
+        self.reasons.extend(other.reasons);
+        self.ended = self.ended.or(other.ended);
+        for form in other.forms {
+            let is_same = |known: &ObservedQuestion| known.request == form.request;
+            if !self.forms.iter().any(is_same) {
+                self.forms.push(form);
+            }
+        }
+        self
+    }
+}
+
+/// Serialized as the tool of a report.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct End<'a> {
+    failed: bool,
+    text: &'a str,
+}
