@@ -13,6 +13,7 @@ mod nested;
 mod safety;
 mod script;
 mod several;
+mod stories;
 mod suggest;
 mod unattended;
 mod view;
