@@ -165,7 +165,7 @@ impl Report {
         }
         if let Some(lost) = &self.lost {
             page.blank();
-            page.item("× ", Style::Warning, ended(lost));
+            page.item("× ", Style::Error, ended(lost));
         }
         let findings = self.ledger.findings();
         for finding in &findings {
@@ -218,7 +218,7 @@ impl Step {
     fn put(&self, page: &mut Page) {
         let (mark, style) = match self.state {
             OK => ("✓ ", Style::Plain),
-            FAILED => ("× ", Style::Warning),
+            FAILED => ("× ", Style::Error),
             _ => ("- ", Style::Dim),
         };
         let mut line = words!("{} {}", words!("{}", self.name).padded(NAMES), self.state);
@@ -242,7 +242,7 @@ impl Departure {
     fn put(&self, page: &mut Page) {
         page.blank();
         let words = words!("The server went away (in {}).", given(self.revision));
-        page.item("× ", Style::Warning, words);
+        page.item("× ", Style::Error, words);
         put_quoted(page, "  sent ", &self.sent);
         put_quoted(page, "  came ", &self.came);
         for line in &self.stderr {
@@ -272,7 +272,7 @@ impl Finding {
         let (mark, style) = match (is_allowed, self.row.level) {
             (true, _) => ("- ", Style::Plain),
             (false, Level::Lint) => ("! ", Style::Warning),
-            (false, _) => ("× ", Style::Warning),
+            (false, _) => ("× ", Style::Error),
         };
         page.item(mark, style, heading(self.row));
         if is_allowed {

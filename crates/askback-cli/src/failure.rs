@@ -67,7 +67,7 @@ impl Error {
     /// Puts the error on a page, below a command in a conversation. The user may enter another
     /// command.
     pub fn put_below(&self, page: &mut Page) {
-        page.item("× ", Style::Warning, self.message.clone());
+        page.item("× ", Style::Error, self.message.clone());
         self.put_rest(page, |page, hint| page.note(Style::Plain, hint));
     }
 

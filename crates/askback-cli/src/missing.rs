@@ -47,8 +47,13 @@ pub async fn for_tool(
                 ask: Ask::Arguments {
                     about: tool.description.clone(),
                     schema: form,
+                    given: match asks_all {
+                        true => Map::new(),
+                        false => given.clone(),
+                    },
                     preset: given,
                     suggests: false,
+                    is_destructive: is_destructive(tool),
                 },
             };
             let filled = host.fill(question, &()).await;
@@ -66,6 +71,15 @@ pub async fn for_tool(
         }
         _ => Ok(Some(given)),
     }
+}
+
+/// Whether a tool says that it may change or delete something. The protocol's default is ignored: most tools say
+/// nothing.
+fn is_destructive(tool: &Tool) -> bool {
+    let hints = tool.annotations.as_ref();
+    hints.is_some_and(|hints| {
+        hints.destructive_hint == Some(true) && hints.read_only_hint != Some(true)
+    })
 }
 
 /// The required arguments that are not given.
@@ -202,6 +216,8 @@ impl MissingArguments {
                 schema,
                 preset: Content::new(),
                 suggests: client.capabilities().completions.is_some(),
+                given: Content::new(),
+                is_destructive: false,
             },
         };
         let suggest = ServerSuggestions {

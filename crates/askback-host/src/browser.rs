@@ -112,10 +112,10 @@ impl NoBrowser {
         match self {
             Self::NoDisplay => {
                 let words = "cannot open a browser: this machine has no display";
-                page.item("× ", Style::Warning, words);
+                page.item("× ", Style::Error, words);
             }
             Self::Failed(error) => {
-                page.item("× ", Style::Warning, "cannot open a browser:");
+                page.item("× ", Style::Error, "cannot open a browser:");
                 // The message may contain the link.
                 page.quote_at("  ", error.to_string());
             }

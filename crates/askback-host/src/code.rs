@@ -13,7 +13,7 @@ const MARGIN: usize = 4;
 pub(crate) fn put(page: &mut Page, url: &str) {
     let Some(rows) = rows(url, page.look().columns) else {
         let words = "the link is too long for a code on a terminal of this width";
-        return page.item("× ", Style::Warning, words);
+        return page.item("× ", Style::Error, words);
     };
     for row in rows {
         // Not wrapped, even if the page counts a block character as two columns: a terminal that

@@ -67,15 +67,39 @@ pub fn structured(result: &CallToolResult) -> Option<String> {
     (!is_shown).then(|| structured.as_str().to_owned())
 }
 
-/// Puts structured content on the page in one row. Returns whether it was cut.
+/// The maximum number of members of structured content that have a row each.
+const MAX_MEMBER_ROWS: usize = 6;
+
+/// Puts structured content on the page: an object with a row for each of its first members,
+/// anything else in one row. Returns whether something was cut.
 pub fn put_folded(page: &mut Page, structured: &str) -> bool {
     let mark = "Structured ";
     let room = page.look().columns.min(100).saturating_sub(mark.len());
-    let line = text::line(&text::json(structured));
-    let seen = text::fitted(&line, room.saturating_sub(text::GUTTER.len()));
-    let is_cut = seen != line;
-    page.quote_at(mark, seen);
+    let room = room.saturating_sub(text::GUTTER.len());
+    let lines = members(structured).unwrap_or_else(|| vec![text::line(&text::json(structured))]);
+    let seen = lines.iter().take(MAX_MEMBER_ROWS);
+    let seen: Vec<_> = seen.map(|line| text::fitted(line, room)).collect();
+    let is_cut = seen != lines;
+    page.quote_at(mark, seen.join("\n"));
     is_cut
+}
+
+/// The members of an object, with aligned values.
+fn members(structured: &str) -> Option<Vec<String>> {
+    let Ok(Value::Object(members)) = serde_json::from_str(structured) else {
+        return None;
+    };
+    let names: Vec<_> = members.keys().map(|name| text::line(name)).collect();
+    let widest = names.iter().map(|name| text::columns(name)).max()?;
+    let lines = names.iter().zip(members.values()).map(|(name, value)| {
+        let value = match value {
+            Value::String(text) => text::line(text),
+            value => text::line(&text::json(&value.to_string())),
+        };
+        let blanks = " ".repeat(widest.saturating_sub(text::columns(name)));
+        format!("{name}{blanks}  {value}")
+    });
+    Some(lines.collect())
 }
 
 /// Puts a result on the page, with its whole structured content.
@@ -277,27 +301,34 @@ mod tests {
     }
 
     #[test]
-    fn structured_content_is_folded_into_a_row() {
-        let folded = |columns| {
+    fn structured_content_has_a_row_for_each_member_or_one_row() {
+        let folded = |columns, structured| {
             let look = Look {
                 columns,
                 styled: false,
             };
             let mut page = Page::new(look);
-            let is_cut = put_folded(
-                &mut page,
-                r#"{"degrees":21,"wind":"\u001b[2J north","of":"Kyoto"}"#,
-            );
+            let is_cut = put_folded(&mut page, structured);
             (page.take().to_string(), is_cut)
         };
-        let (row, is_cut) = folded(40);
+        let list = r#"["\u001b[2J north", "Kyoto", 21]"#;
+        let (row, is_cut) = folded(40, list);
         assert_eq!(
             (row.as_str(), is_cut),
-            ("Structured | {\"degrees\":21,\"wind\":\"\\u0…\n", true)
+            ("Structured | [\"\\u001b[2J north\", \"Kyo…\n", true)
         );
-        let (row, is_cut) = folded(80);
+        let (row, is_cut) = folded(80, list);
         assert_eq!(row.lines().count(), 1, "{row}");
         assert!(!is_cut && !row.contains('\x1b'), "{row}");
+        let object = r#"{"degrees":21,"of":["\u001b"],"wind":"\u001b[2J\nnorth"}"#;
+        let (rows, is_cut) = folded(80, object);
+        let expected = "Structured | degrees  21\n           | of       [\"\\u001b\"]\n           \
+                        | wind     <U+001B>[2J<U+000A>north\n";
+        assert_eq!((rows.as_str(), is_cut), (expected, false));
+        let (rows, is_cut) = folded(30, object);
+        assert_eq!((rows.lines().count(), is_cut), (3, true), "{rows}");
+        let (rows, is_cut) = folded(80, r#"{"a":1,"b":2,"c":3,"d":4,"e":5,"f":6,"g":7}"#);
+        assert_eq!((rows.lines().count(), is_cut), (6, true), "{rows}");
     }
 
     #[test]

@@ -601,7 +601,7 @@ impl ServerWork {
             None => Err("the messages of this session are not kept".into()),
         };
         if let Err(why) = put {
-            page.item("× ", Style::Warning, why);
+            page.item("× ", Style::Error, why);
         }
     }
 }

@@ -134,7 +134,7 @@ pub(crate) fn suggestions(page: &mut Page, suggested: &SuggestedView) {
 }
 
 pub(crate) fn issue(page: &mut Page, issue: Words) {
-    page.item("× ", Style::Warning, issue);
+    page.item("× ", Style::Error, issue);
 }
 
 pub(crate) fn answered(page: &mut Page, asker: &Asker, reply: &Reply, is_link: bool) {
@@ -198,19 +198,22 @@ pub(crate) fn notice(page: &mut Page, asker: &Asker, notice: &Notice) {
         }
         Notice::Muted => {
             let words = words!(
-                "From now on, every question of {} is cancelled; in a conversation, /as me ends that.",
+                "{} is muted: its questions are cancelled. In a conversation, /unmute ends that.",
                 name
             );
             page.say(Style::Plain, words);
         }
+        Notice::CancelledByMute { message } => {
+            page.quote_row(words!("{} · cancelled (muted; /unmute) ", name), message);
+        }
         Notice::ModelFailed(why, quoted) => {
-            page.item("× ", Style::Warning, why.clone());
+            page.item("× ", Style::Error, why.clone());
             quote_cut(page, "  ", quoted.raw());
         }
         Notice::NoModel => {
             page.blank();
             let words = words!(
-                "{} asked for a text of a model; you chose never, so it was declined. /sampling ask asks you again.",
+                "{} wanted the reply of a model. You chose never, so it was declined. /sampling ask asks you again.",
                 name
             );
             page.say(Style::Plain, words);
@@ -219,7 +222,7 @@ pub(crate) fn notice(page: &mut Page, asker: &Asker, notice: &Notice) {
             page.blank();
             let what = match refused.wants {
                 Wants::Answer => "something that cannot be shown here",
-                Wants::Sample => "for a text of a model in a way that askback does not support",
+                Wants::Sample => "for the reply of a model in a way that askback does not support",
                 Wants::Roots => "for folders in a way that askback does not support",
             };
             let words = words!("{} asked {}; askback refused", name, what);
@@ -229,7 +232,7 @@ pub(crate) fn notice(page: &mut Page, asker: &Asker, notice: &Notice) {
             if let Some(message) = &refused.message {
                 quote_cut(page, "", message);
             }
-            page.item("× ", Style::Warning, "why:");
+            page.item("× ", Style::Error, "why:");
             quote_cut(page, "  ", &refused.reason);
         }
         Notice::RefusedMore => {
@@ -267,7 +270,7 @@ pub(crate) fn notice(page: &mut Page, asker: &Asker, notice: &Notice) {
                 quote_cut(page, "", message);
             }
             quote_cut(page, "  ", &text::line(url));
-            page.item("× ", Style::Warning, refusal.words());
+            page.item("× ", Style::Error, refusal.words());
             match refusal {
                 Refusal::Repaired { to: what } | Refusal::Malformed(what) => {
                     quote_cut(page, "  ", &text::line(what));

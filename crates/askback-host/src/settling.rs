@@ -331,6 +331,8 @@ mod tests {
                 .expect("it is a schema"),
             preset: Default::default(),
             suggests: false,
+            given: Content::new(),
+            is_destructive: false,
         };
         happen(&mut desk, &mut settling, asks(3, arguments));
         check(&desk, &mut settling, false);

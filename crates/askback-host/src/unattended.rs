@@ -146,7 +146,7 @@ impl UnattendedRun {
                     named(rule),
                     became(&reply)
                 );
-                excerpt.page().item("× ", Style::Warning, words);
+                excerpt.page().item("× ", Style::Error, words);
                 reply
             }
             Answer::Unfit { rule, why } => {
@@ -266,9 +266,7 @@ impl Leaf for UnattendedRun {
                 let page = excerpt.page();
                 page.note(Style::Dim, "a link: declined by policy");
                 excerpt.quote_line("    ", url);
-                excerpt
-                    .page()
-                    .item("    × ", Style::Warning, refusal.words());
+                excerpt.page().item("    × ", Style::Error, refusal.words());
                 excerpt.end(LEFT_OUT);
             }
         }
@@ -314,7 +312,7 @@ impl Leaf for UnattendedRun {
         let more = self.unmatched.count.saturating_sub(SHOWN);
         if more > 0 {
             let words = words!("more questions that were not answered: {}", more);
-            self.page.item("× ", Style::Warning, words);
+            self.page.item("× ", Style::Error, words);
         }
         let report = self.report();
         for finding in &report.findings {
@@ -385,7 +383,7 @@ fn unmatched(
         );
         return Reply::Cancelled(why);
     }
-    page.item("× ", Style::Warning, words);
+    page.item("× ", Style::Error, words);
     if let Some(rule) = rule {
         let words = match script {
             Some(RulesOf::Suite { .. }) => {

@@ -87,7 +87,7 @@ async fn a_link_a_request_for_a_model_and_folders_are_answered() -> Result<()> {
         stage.person.click("button", "Open").await?;
         stage.person.sees("Sure?").await?;
         stage.look(&format!("{name}-link-sure")).await?;
-        stage.person.click("button", "Open all the same").await?;
+        stage.person.click("button", "Open it anyway").await?;
         stage.person.usable("link", "Open the page").await?;
         stage.look(&format!("{name}-link-opened")).await?;
         stage.person.click("button", "I have finished").await?;
@@ -97,7 +97,7 @@ async fn a_link_a_request_for_a_model_and_folders_are_answered() -> Result<()> {
         stage.person.sees("Write a haiku about Kyoto.").await?;
         stage.person.fill("The text:", "Old pond").await?;
         stage.look(&format!("{name}-sampling")).await?;
-        stage.person.click("button", "look it over").await?;
+        stage.person.click("button", "review").await?;
         stage.person.sees("Old pond").await?;
         stage.look(&format!("{name}-sampling-review")).await?;
         stage.person.click("button", "Send").await?;

@@ -303,7 +303,7 @@ fn asking(call: &ParkedCall, asked: Box<RawValue>) -> Result<ParkedCall, Error> 
         {
             page.note(Style::Dim, "a link: declined by policy");
             page.quote_line("    ", &link.url);
-            page.item("    × ", Style::Warning, refusal.words());
+            page.item("    × ", Style::Error, refusal.words());
             next.answers.insert(key, json!({"action": "decline"}));
         }
     }

@@ -101,7 +101,7 @@ fn put(page: &mut Page, chain: &ReceiptChain) {
         ));
     }
     match &chain.fault {
-        Some(fault) => page.item("✗ ", Style::Warning, words!("{}", given(fault))),
+        Some(fault) => page.item("✗ ", Style::Error, words!("{}", given(fault))),
         None => page.item(
             "✓ ",
             Style::Plain,

@@ -1,6 +1,6 @@
 //! Calls tools, prompts and resources, and repeats the last call.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use askback::{
     client::{self, ClientError},
@@ -12,7 +12,7 @@ use askback_host::{
     diff,
     model::{self, Ask, How, Question},
     page::Style,
-    text::{PeerText, given},
+    text::{PeerText, Words, given},
     words,
 };
 use serde_json::{Map, Value};
@@ -233,11 +233,15 @@ impl Repl<'_> {
             self.session.host.show_result(&call, &received);
         }
         let result = Arc::new(received.json);
+        let took = self.session.host.took().map(tenths);
+        let is_person = self.session.host.is_person();
+        let page = self.session.host.page();
         if received.failed {
             self.tool_error = true;
-            let page = self.page();
             page.blank();
-            page.say(Style::Warning, "The tool reports an error:");
+            page.item("× ", Style::Error, "The tool reports an error:");
+        } else if let (true, Some(took)) = (is_person, took) {
+            page.item("✓ ", Style::Success, words!("Done in {} s", took));
         }
         let json = Some(Arc::clone(&result));
         let mut shown = ShownResult::new(received.text, received.structured, json);
@@ -269,6 +273,10 @@ impl Repl<'_> {
         self.page().quote_line("Again: ", call.name());
         self.make(call, true).await
     }
+}
+
+fn tenths(took: Duration) -> Words {
+    words!("{}.{}", took.as_secs(), took.subsec_millis() / 100)
 }
 
 impl Call {

@@ -130,10 +130,6 @@ impl Repl<'_> {
         if let Some(level) = self.session.host.server().log() {
             said.push(words!("Log: {}", remarks::level(level)));
         }
-        if let Some(took) = self.session.host.server().took() {
-            let (seconds, tenths) = (took.as_secs(), took.subsec_millis() / 100);
-            said.push(words!("Connected in {}.{} s", seconds, tenths));
-        }
         if let Some(played) = self.session.role().played() {
             said.push(words!("Played: {}", played));
         }

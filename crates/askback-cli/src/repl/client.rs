@@ -235,6 +235,13 @@ impl Repl<'_> {
         self.page().note(Style::Plain, words);
     }
 
+    /// Lets the questions of a muted server come to the user again.
+    pub(super) fn unmute(&mut self) {
+        let stance = self.session.host.desk().stance();
+        self.session.host.answer_as(stance);
+        self.tell("Its questions come to you again.");
+    }
+
     /// Answers every question in this way from now on, or reconnects as another client.
     pub(super) async fn play(&mut self, who: Option<&str>) -> Result<(), Error> {
         let Some(who) = who else {

@@ -132,6 +132,8 @@ pub(super) enum Command {
         #[arg(value_name = "decline | cancel | timeout | me | CLIENT")]
         who: Option<String>,
     },
+    /// let its questions come to you again, after F8 or /mute
+    Unmute,
     /// show what the server tells models
     Instructions,
     /// show what the server wrote to its standard error

@@ -154,6 +154,8 @@ impl Repl<'_> {
                     schema: FormSchema::new([field]),
                     preset: Map::from_iter([(FIELD.to_owned(), json!(text))]),
                     suggests: false,
+                    given: Map::new(),
+                    is_destructive: false,
                 },
             };
             match self.session.host.fill(question, &()).await? {
@@ -167,7 +169,7 @@ impl Repl<'_> {
                 Ok(_) => return Some(text),
                 Err(error) => {
                     let words = words!("expected a JSON object: {}", given(error));
-                    self.page().item("× ", Style::Warning, words);
+                    self.page().item("× ", Style::Error, words);
                 }
             }
         }

@@ -333,6 +333,10 @@ impl<'a> Repl<'a> {
             }
             Command::Server { server } => self.talk_to(&server).await,
             Command::As { who } => self.play(who.as_deref()).await,
+            Command::Unmute => {
+                self.unmute();
+                Ok(())
+            }
             Command::Instructions => match self.session.client.instructions() {
                 Some(instructions) => self.show(PeerText::from(instructions)),
                 None => {

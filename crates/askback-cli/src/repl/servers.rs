@@ -91,7 +91,7 @@ impl Repl<'_> {
                 Ok(None) => (Style::Plain, "connecting".into(), None),
                 Ok(_) if host.presence(server) == Presence::Down => {
                     let failed = "could not be started again";
-                    (Style::Warning, failed.into(), None)
+                    (Style::Error, failed.into(), None)
                 }
                 Ok(_) if host.presence(server) == Presence::Gone => {
                     let ended = "ended; the next command starts it again";
@@ -101,7 +101,7 @@ impl Repl<'_> {
                     let connected = words!("connected, {}", given(revision));
                     (Style::Plain, connected, None)
                 }
-                Err(error) => (Style::Warning, error.message, error.quoted),
+                Err(error) => (Style::Error, error.message, error.quoted),
             };
             let page = host.page();
             page.item(mark, style, words!("{}: {}", name, state));

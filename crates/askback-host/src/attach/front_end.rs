@@ -139,7 +139,7 @@ pub async fn join(
                     reached: board.hello.reached.clone().into_origin(),
                     claims: None,
                 };
-                let desk = Desk::new(asker, None, None, limits.clone());
+                let desk = Desk::new(asker, None, None, limits.clone()).with_open_questions();
                 let server = host.add(desk);
                 host.note_presence(server, Presence::There);
                 boards_here = boards_here.saturating_add(1);

@@ -60,7 +60,7 @@ impl Calendar {
         let mut week = row();
         for day in 1..=self.0.days_in_month() {
             let style = match day == self.0.day() {
-                true => Style::Strong,
+                true => Style::Focus,
                 false => Style::Plain,
             };
             let at = usize::try_from(column)

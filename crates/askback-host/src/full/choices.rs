@@ -91,8 +91,10 @@ impl Choices<'_> {
     }
 
     fn style(&self, option: usize) -> Style {
-        match self.at == Some(option) {
-            true => Style::Strong,
+        let is_chosen = self.field.choices.get(option);
+        match is_chosen.is_some_and(|choice| choice.is_chosen) {
+            _ if self.at == Some(option) => Style::Focus,
+            true => Style::Chosen,
             false => Style::Plain,
         }
     }

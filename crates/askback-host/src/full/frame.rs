@@ -34,6 +34,20 @@ pub(super) const MARKS: usize = 5;
 
 const LABEL: usize = 48;
 
+/// The columns of the frame at the left of a question.
+const BAR: usize = 2;
+
+/// Narrower screens have no frame.
+const FRAMED: usize = 30;
+
+/// The number of columns inside the frame of a question.
+pub(super) fn framed_columns(columns: usize) -> usize {
+    match columns < FRAMED {
+        true => columns,
+        false => columns.saturating_sub(BAR),
+    }
+}
+
 /// The columns left for a value if the label takes more than a third of the screen.
 const VALUE: usize = 48;
 
@@ -97,6 +111,29 @@ impl Frame {
         }
     }
 
+    /// Draws the frame of a question around rows that were made for [`framed_columns`]. It is open
+    /// at the right: a terminal may show a peer's text wider or narrower than computed.
+    pub(super) fn enclose(&mut self, columns: usize) {
+        if framed_columns(columns) == columns {
+            return;
+        }
+        let last = self.rows.len().saturating_sub(1);
+        for (index, row) in self.rows.iter_mut().enumerate() {
+            let bar = match index {
+                0 => "╭ ",
+                _ if index == last => "╰ ",
+                _ => "│ ",
+            };
+            row.begin(bar);
+        }
+        if let Some(title) = self.rows.first_mut() {
+            title.rule(columns);
+        }
+        if let Some((_, cell)) = &mut self.cursor {
+            *cell = cell.saturating_add(1);
+        }
+    }
+
     /// Returns the rows without the cursor.
     pub fn into_rows(self) -> Vec<Row> {
         self.rows
@@ -144,6 +181,32 @@ impl Row {
             // The last column stays free: some terminals break a line that uses it.
             columns: columns.saturating_sub(1),
             cursor: None,
+        }
+    }
+
+    /// Moves the cells to the right and puts a part of the frame before them.
+    fn begin(&mut self, bar: &'static str) {
+        for cell in &mut self.cells {
+            cell.column = cell.column.saturating_add(BAR);
+        }
+        self.at = self.at.saturating_add(BAR);
+        let bar = Cell {
+            column: 0,
+            style: Style::Frame,
+            text: bar.to_owned(),
+            is_behind: false,
+        };
+        self.cells.insert(0, bar);
+        self.cursor = self.cursor.map(|cell| cell.saturating_add(1));
+    }
+
+    /// Fills the rest of the row with a line, one column away from the text.
+    fn rule(&mut self, columns: usize) {
+        let begins = self.at.saturating_add(1);
+        let length = columns.saturating_sub(1).saturating_sub(begins);
+        if length > 0 {
+            self.at = begins;
+            self.put(Style::Frame, "─".repeat(length));
         }
     }
 

@@ -67,7 +67,7 @@ fn title(view: &View, columns: usize) -> Vec<Row> {
         false => &view.title.short,
     };
     let title = text::fitted_around(title.as_str(), row().room());
-    let first = row().ours(Style::Strong, given(title));
+    let first = row().ours(Style::Asker, given(title));
     let queue = view.queue.as_ref();
     let of = queue.map(|queue| &queue.words);
     let beside = |row, of, cuts| behind(row, of, view.call.as_ref(), cuts);

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use super::{editor::Editor, frame::Row, key::Key};
+use super::{editor::Editor, frame::Row, key::Key, question::KeyLine, screen::Size};
 use crate::{
     leaf::Did,
     model::{About, Conversation, Offer},
@@ -14,6 +14,9 @@ use crate::{
 const SEEN: usize = 8;
 
 const NAMES: usize = 4;
+
+/// The rows that the offers leave for the scrollback and for the hints.
+const GLANCE_LEAVES: usize = 12;
 
 /// Narrower screens show only the description of an offer.
 const NARROW: usize = 60;
@@ -215,6 +218,8 @@ impl Home {
         };
         let is_picked = picked.is_some_and(|line| !is_ours(line));
         let line = picked.unwrap_or_else(|| self.editor.text()).to_owned();
+        let called = talk.offers().call_of(line.trim());
+        let line = called.filter(|_| picked.is_none()).unwrap_or(line);
         self.editor.take();
         (self.picked, self.back, self.is_searching) = (None, None, false);
         self.is_ahead = false;
@@ -268,7 +273,8 @@ impl Home {
         fitting.map(|offer| offer.line.as_str()).collect()
     }
 
-    pub(super) fn rows(&self, talk: &Conversation, prompt: &Words, columns: usize) -> Vec<Row> {
+    pub(super) fn rows(&self, talk: &Conversation, prompt: &Words, size: Size) -> Vec<Row> {
+        let columns = size.columns;
         let sign = match self.is_searching {
             true => " history> ",
             false => "> ",
@@ -280,11 +286,15 @@ impl Home {
         let line = line.written(self.editor.text(), Some(self.editor.at()), room);
         let mut rows = vec![line];
         if !self.is_listing() {
-            let dim = |words: Words| Row::new(columns).ours(Style::Dim, words);
-            for part in text::wrapped(talk.head().as_str(), room_of(columns)) {
-                rows.push(dim(given(part).into()));
+            let glance = self.glance(talk, size);
+            if !glance.is_empty() {
+                rows.extend(glance);
+                rows.push(Row::new(columns));
             }
-            rows.extend(hints(columns).into_iter().map(dim));
+            for part in text::wrapped(talk.head().as_str(), room_of(columns)) {
+                rows.push(Row::new(columns).ours(Style::Dim, given(part)));
+            }
+            rows.extend(hints(columns));
             return rows;
         }
         let fitting = self.fitting(talk);
@@ -296,14 +306,7 @@ impl Home {
                 .unwrap_or_default()
                 .saturating_sub(SEEN.saturating_sub(1));
             let seen = || fitting.iter().enumerate().skip(first).take(SEEN);
-            let widest = seen().map(|(_, line)| text::columns(line)).max();
-            // The gutter comes before the name, and two blanks after it.
-            let name = widest.unwrap_or_default().saturating_add(NAMES);
-            let most = match columns < NARROW {
-                true => columns.saturating_mul(3) / 5,
-                false => columns.saturating_mul(2) / 5,
-            };
-            let name = name.saturating_add(3).min(most);
+            let name = name_ends(seen().map(|(_, line)| *line), columns);
             for (index, line) in seen() {
                 let offer = talk.offers().get(line).filter(|_| !self.is_searching);
                 let is_picked = Some(index) == self.picked;
@@ -318,8 +321,11 @@ impl Home {
                 }
             }
             let more = fitting.len().saturating_sub(first.saturating_add(SEEN));
-            if more > 0 {
-                let words = words!("  {} more", more);
+            if fitting.is_empty() {
+                let words = "  Nothing fits. Enter tries it as it is, Esc clears it.";
+                rows.push(Row::new(columns).ours(Style::Dim, words));
+            } else if more > 0 {
+                let words = words!("  ▼ {} more", more);
                 rows.push(Row::new(columns).ours(Style::Dim, words));
             } else if talk
                 .completions(self.editor.text())
@@ -332,9 +338,42 @@ impl Home {
         rows
     }
 
+    /// The first offers of the server, before the user has typed anything.
+    fn glance(&self, talk: &Conversation, size: Size) -> Vec<Row> {
+        let Size { columns, rows } = size;
+        let offers = talk.offers().fitting("").into_iter();
+        let offers = offers.filter(|offer| matches!(offer.about, About::Peer(_)));
+        let offers: Vec<_> = offers.collect();
+        let count = SEEN.min(rows.saturating_sub(GLANCE_LEAVES));
+        let name = name_ends(
+            offers.iter().take(count).map(|it| it.line.as_str()),
+            columns,
+        );
+        let seen = offers.iter().take(count);
+        let seen = seen.map(|offer| offered(&offer.line, Some(offer), false, (name, columns)));
+        let mut seen: Vec<_> = seen.collect();
+        let more = offers.len().saturating_sub(count);
+        if more > 0 && count > 0 {
+            seen.push(Row::new(columns).ours(Style::Dim, words!("  ▼ {} more", more)));
+        }
+        seen
+    }
+
     fn is_listing(&self) -> bool {
         !self.editor.text().is_empty() || self.picked.is_some() || self.is_searching
     }
+}
+
+/// The column at which the descriptions of these lines begin.
+fn name_ends<'a>(lines: impl Iterator<Item = &'a str>, columns: usize) -> usize {
+    let widest = lines.map(text::columns).max();
+    // The gutter comes before the name, and two blanks after it.
+    let name = widest.unwrap_or_default().saturating_add(NAMES);
+    let most = match columns < NARROW {
+        true => columns.saturating_mul(3) / 5,
+        false => columns.saturating_mul(2) / 5,
+    };
+    name.saturating_add(3).min(most)
 }
 
 /// The row of a matching line. The name ends at the column `name`.
@@ -345,7 +384,7 @@ fn offered(
     (name, columns): (usize, usize),
 ) -> Row {
     let style = if is_picked {
-        Style::Strong
+        Style::Focus
     } else {
         Style::Plain
     };
@@ -408,29 +447,22 @@ fn room_of(columns: usize) -> usize {
     Row::new(columns).room()
 }
 
-fn hints(columns: usize) -> Vec<Words> {
-    const HINTS: [&str; 8] = [
-        "Type to filter",
-        "↓ list",
-        "Enter call",
-        "/ commands",
-        "Ctrl-R history",
-        "F1 help",
-        "F2 wire",
-        "Ctrl-D leave",
+fn hints(columns: usize) -> Vec<Row> {
+    const HINTS: [(&str, &str); 8] = [
+        ("Type", "to filter"),
+        ("↓", "list"),
+        ("Enter", "call"),
+        ("/", "commands"),
+        ("Ctrl-R", "history"),
+        ("F1", "help"),
+        ("F2", "wire"),
+        ("Ctrl-D", "leave"),
     ];
-    let mut rows: Vec<Words> = Vec::new();
-    for hint in HINTS {
-        let longer = rows.last().map(|row| words!("{} · {}", row.clone(), hint));
-        match longer.filter(|row| text::columns(row.as_str()) <= room_of(columns)) {
-            Some(longer) => {
-                rows.pop();
-                rows.push(longer);
-            }
-            None => rows.push(hint.into()),
-        }
+    let mut line = KeyLine::new(columns);
+    for (key, does) in HINTS {
+        line.put(&[(Style::Key, key.into()), (Style::Dim, words!(" {}", does))]);
     }
-    rows
+    line.rows()
 }
 
 pub(super) fn entered(line: String, prompt: &Words, page: &mut Page) -> Did {
@@ -504,9 +536,12 @@ mod tests {
         check("show", None, "show", true);
         // Lines that match nothing run anyway, and are reported as unknown.
         check("hello", Some("hello"), "", false);
-        check("tools a=1", Some("tools a=1"), "", false);
+        check("tools a=1", Some("/call tools a=1"), "", false);
+        check("tool a=1", Some("tool a=1"), "", false);
         check("", None, "", false);
         check("  ", None, "", false);
+        // The command that calls a tool is no part of its name.
+        check("call", Some("call"), "", false);
     }
 
     #[test]

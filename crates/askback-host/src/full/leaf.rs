@@ -135,7 +135,7 @@ impl Full {
             Err(error) => {
                 let words = words!("no program could be started: {}", given(error));
                 self.come_back();
-                self.page.item("× ", Style::Warning, words);
+                self.page.item("× ", Style::Error, words);
             }
         }
     }
@@ -209,7 +209,7 @@ impl Leaf for Full {
                 Ok(Some(text)) => self.screen.edited(desk, text, &mut self.page),
                 Ok(None) => Vec::new(),
                 Err(issue) => {
-                    self.page.item("× ", Style::Warning, issue);
+                    self.page.item("× ", Style::Error, issue);
                     Vec::new()
                 }
             }));

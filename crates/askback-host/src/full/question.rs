@@ -114,7 +114,13 @@ fn rows_of(rows: &Rows) -> Vec<Row> {
 }
 
 pub(super) fn review(view: &View, form: &FormView, look: Look, shown: usize) -> Vec<Row> {
-    [why(view, look, shown), review::rows(form, look.columns)].concat()
+    let mut rows = why(view, look, shown);
+    if !rows.is_empty() {
+        rows.push(Row::new(look.columns));
+    }
+    rows.push(Row::new(look.columns).ours(Style::Strong, form.ready.clone()));
+    rows.extend(review::rows(form, look.columns));
+    rows
 }
 
 pub(super) fn issue(issue: &Words, columns: usize) -> Vec<Row> {
@@ -124,7 +130,7 @@ pub(super) fn issue(issue: &Words, columns: usize) -> Vec<Row> {
     let mark = |first| if first { "×" } else { " " };
     let rows = parts.iter().enumerate().map(|(index, part)| {
         let words = words!("{} {}", mark(index == 0), given(part.trim_end()));
-        row().ours(Style::Warning, words)
+        row().ours(Style::Error, words)
     });
     rows.collect()
 }
@@ -210,70 +216,139 @@ fn why(view: &View, look: Look, shown: usize) -> Vec<Row> {
     rows_of(&page.take())
 }
 
-pub(super) fn keys(view: &View, is_helping: bool, has_code: bool, columns: usize) -> Vec<Row> {
+/// The rows of keys. Without `agrees`, the keys that agree to the text are not offered yet.
+pub(super) fn keys(
+    view: &View,
+    is_helping: bool,
+    has_code: bool,
+    agrees: bool,
+    columns: usize,
+) -> Vec<Row> {
     let (actions, before) = match &view.body {
         Body::Link(link) if has_code => (&link.beside_code, None),
-        Body::Link(link) => (
-            &view.actions,
-            link.sure.as_ref().map(|it| words!("{} ", *it)),
-        ),
-        Body::Form(form) => (
-            &view.actions,
-            form.left.as_ref().map(|it| words!("{}  ", *it)),
-        ),
+        Body::Link(link) => (&view.actions, link.sure.clone()),
+        Body::Form(form) => (&view.actions, form.left.clone()),
         _ => (&view.actions, None),
     };
-    let (permissions, others): (Vec<_>, Vec<_>) = actions
-        .iter()
-        .filter(|it| !it.act.is_way_out())
-        .partition(|it| it.act.is_permission());
-    let join = |actions: Vec<&ActionView>| Words::join(actions.into_iter().map(key), "  ");
-    let ways_out = view.actions.iter().filter(|it| it.act.is_way_out());
-    let ways_out = join(ways_out.collect());
-    let mut rows = packed(join(permissions).as_str(), columns);
-    let keys = words!("{}{}", before.unwrap_or_default(), join(others));
-    rows.extend(match packed(keys.as_str(), columns).as_slice() {
-        [one] if one.room() >= text::columns(ways_out.as_str()).saturating_add(2) => {
-            let both = one.clone().ours(Style::Dim, "  ");
-            vec![both.ours(Style::Dim, ways_out)]
+    let offered = actions.iter().filter(|it| !it.act.is_way_out());
+    let offered = offered.filter(|it| agrees || !it.act.is_agreement());
+    let (permissions, mut others): (Vec<_>, Vec<_>) =
+        offered.partition(|it| it.act.is_permission());
+    // A stable sort: the action that the user probably wants is first.
+    others.sort_by_key(|it| !it.act.is_primary());
+    let is_risky = match &view.body {
+        Body::Secret(_) => true,
+        Body::Link(link) => link.sure.is_some(),
+        _ => false,
+    };
+    let mut line = KeyLine::new(columns);
+    if let Some(before) = before {
+        line.put(&[(Style::Warning, before)]);
+    }
+    if !agrees {
+        let rest = (Style::Warning, " Read to the end first".into());
+        line.put(&[(Style::Primary, "[↓]".into()), rest]);
+    }
+    for action in others {
+        let mut parts = key(action);
+        if is_risky && action.act.is_primary() {
+            parts.iter_mut().for_each(|part| part.0 = Style::Warning);
         }
-        several => [several, &packed(ways_out.as_str(), columns)].concat(),
-    });
+        line.put(&parts);
+    }
+    let ways_out = view.actions.iter().filter(|it| it.act.is_way_out());
+    let ways_out: Vec<_> = ways_out.map(key).collect();
+    let needed = ways_out
+        .iter()
+        .map(|parts| width(parts).saturating_add(GAP));
+    let needed = needed.fold(0, usize::saturating_add);
+    let mut rows = match line.room() >= needed {
+        true => {
+            for way_out in &ways_out {
+                line.put(way_out);
+            }
+            line.rows()
+        }
+        false => {
+            let mut below = KeyLine::new(columns);
+            for way_out in &ways_out {
+                below.put(way_out);
+            }
+            [line.rows(), below.rows()].concat()
+        }
+    };
+    if !permissions.is_empty() {
+        let mut line = KeyLine::new(columns);
+        for action in permissions {
+            line.put(&key(action));
+        }
+        let at = rows.len().saturating_sub(1);
+        rows.splice(at..at, line.rows());
+    }
     if is_helping {
         rows.extend(help::rows(view, columns));
     }
     rows
 }
 
-/// A key and its action. The key is in brackets if it could also be typed as text.
-fn key(action: &ActionView) -> Words {
-    let is_bare =
-        action.act.is_way_out() || action.act == Act::Next || action.key.as_str().starts_with('^');
-    match is_bare {
-        true => words!("{} {}", action.key, action.words),
-        false => words!("[{}] {}", action.key, action.words),
+/// The columns between two keys.
+const GAP: usize = 2;
+
+/// Rows of keys and their actions, filled from left to right.
+pub(super) struct KeyLine {
+    columns: usize,
+    rows: Vec<Row>,
+}
+
+impl KeyLine {
+    pub(super) fn new(columns: usize) -> Self {
+        Self {
+            columns,
+            rows: Vec::new(),
+        }
+    }
+
+    /// Adds parts that stay together, in a new row if they do not fit.
+    pub(super) fn put(&mut self, parts: &[(Style, Words)]) {
+        let fits = self.room() >= width(parts).saturating_add(GAP);
+        let row = self.rows.pop_if(|_| fits);
+        let row = row.map(|row| row.ours(Style::Plain, "  "));
+        let row = parts.iter().fold(
+            row.unwrap_or_else(|| Row::new(self.columns)),
+            |row, (style, words)| row.ours(*style, words.clone()),
+        );
+        self.rows.push(row);
+    }
+
+    /// The columns that are left in the last row.
+    fn room(&self) -> usize {
+        self.rows.last().map_or(0, Row::room)
+    }
+
+    pub(super) fn rows(self) -> Vec<Row> {
+        self.rows
     }
 }
 
-fn packed(keys: &str, columns: usize) -> Vec<Row> {
-    let room = Row::new(columns).room();
-    let mut rows: Vec<String> = Vec::new();
-    for key in keys.split("  ").filter(|key| !key.is_empty()) {
-        match rows.last_mut() {
-            Some(row)
-                if text::columns(row)
-                    .saturating_add(text::columns(key))
-                    .saturating_add(2)
-                    <= room =>
-            {
-                *row = format!("{row}  {key}");
-            }
-            _ => rows.push(key.to_owned()),
-        }
-    }
-    let rows = rows.into_iter();
-    rows.map(|row| Row::new(columns).ours(Style::Dim, given(row)))
-        .collect()
+fn width(parts: &[(Style, Words)]) -> usize {
+    let parts = parts.iter().map(|(_, words)| text::columns(words.as_str()));
+    parts.fold(0, usize::saturating_add)
+}
+
+/// A key and its action. The key is in brackets if it could also be typed as text.
+fn key(action: &ActionView) -> Vec<(Style, Words)> {
+    let is_bare =
+        action.act.is_way_out() || action.act == Act::Next || action.key.as_str().starts_with('^');
+    let key = match is_bare {
+        true => action.key.clone(),
+        false => words!("[{}]", action.key),
+    };
+    let (key_style, style) = match action.act {
+        act if act.is_primary() => (Style::Primary, Style::Strong),
+        act if act.is_way_out() => (Style::Key, Style::Dim),
+        _ => (Style::Key, Style::Plain),
+    };
+    vec![(key_style, key), (style, words!(" {}", action.words))]
 }
 
 /// Puts the scrollback's lines about an event on the page. `replied` is the model's reply before
@@ -307,7 +382,7 @@ pub(super) fn kept(
                     Reply::Sampled(_) => words!("{} · sent what the model replied ", name()),
                     Reply::Text(_) => words!("{} · sent a text ", name()),
                     Reply::Declined { reason: None, .. } => words!("{} · declined ", name()),
-                    Reply::Declined { .. } => words!("{} · declined, with why ", name()),
+                    Reply::Declined { .. } => words!("{} · declined, with your reason ", name()),
                     Reply::Cancelled(Why::Person) if happened.is_link => {
                         words!("{} · you cancelled the link ", name())
                     }

@@ -6,7 +6,7 @@ use super::{
     frame::{Frame, Row},
     key::Key,
 };
-use crate::{model::Step, page::Style, words};
+use crate::{model::Step, page::Style, text::Words, words};
 
 /// The minimum number of rows for the text, including the row that counts hidden rows. Rows above
 /// it are cut if necessary.
@@ -19,8 +19,10 @@ pub(super) struct Reading {
     /// Whether the view stays at the end, for any number of rows and any room.
     is_at_end: bool,
     room: usize,
+    /// Whether the first row was visible.
+    is_begun: bool,
     /// Whether the last row was visible.
-    is_whole: bool,
+    is_ended: bool,
 }
 
 impl Reading {
@@ -32,9 +34,10 @@ impl Reading {
         }
     }
 
-    /// Whether the last row was visible. If not, the user cannot agree.
+    /// Whether both ends of the text were visible. If not, the user cannot agree: a server chooses
+    /// the text, and could place a harmless part at the end that is shown.
     pub(super) fn is_whole(&self) -> bool {
-        self.is_whole
+        self.is_begun && self.is_ended
     }
 
     /// Handles a key. Returns false if the key does not scroll.
@@ -46,9 +49,11 @@ impl Reading {
             Key::PageDown => self.first.saturating_add(page),
             Key::Up => self.first.saturating_sub(1),
             Key::PageUp => self.first.saturating_sub(page),
+            Key::Home => 0,
+            Key::End => usize::MAX,
             _ => return false,
         };
-        self.is_at_end &= matches!(key, Key::Down | Key::PageDown);
+        self.is_at_end &= matches!(key, Key::Down | Key::PageDown | Key::End);
         true
     }
 
@@ -76,14 +81,15 @@ impl Reading {
         let is_cut = room > 1 && (before > 0 || after > 0);
         // If even this does not fit, the caller cuts the frame again.
         if seen.len().saturating_add(usize::from(is_cut)) <= room {
-            self.is_whole |= after == 0;
+            self.is_begun |= before == 0;
+            self.is_ended |= after == 0;
         }
         for row in text.into_iter().skip(before).take(seen.len()) {
             frame.push(row);
         }
         if is_cut {
-            let words = words!("  rows above: {}, below: {}", before, after);
-            frame.push(Row::new(columns).ours(Style::Dim, words));
+            let row = Row::new(columns).ours(Style::Dim, hidden(before, after));
+            frame.push(row);
         }
     }
 
@@ -98,10 +104,24 @@ impl Reading {
     }
 }
 
+/// Says how many rows are hidden above and below.
+fn hidden(before: usize, after: usize) -> Words {
+    match (before, after) {
+        (0, after) => words!("  ▼ {} more rows", after),
+        (before, 0) => words!("  ▲ {} rows above", before),
+        (before, after) => words!("  ▲ {} rows above  ▼ {} more", before, after),
+    }
+}
+
 /// At most `most` of `count` rows, starting at `first` or earlier.
 fn rows(first: usize, count: usize, most: usize) -> Range<usize> {
     let first = first.min(count.saturating_sub(most));
     first..first.saturating_add(most).min(count)
+}
+
+/// Whether the user can agree to something at this step.
+pub(super) fn is_agreement(step: &Step<'_>) -> bool {
+    agrees(step, &Key::Enter) || agrees(step, &Key::Char('o')) || agrees(step, &Key::Char('y'))
 }
 
 pub(super) fn agrees(step: &Step<'_>, key: &Key) -> bool {
@@ -142,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_is_whole_once_its_end_was_seen() {
+    fn a_text_is_whole_once_both_ends_were_seen() {
         #[track_caller]
         fn check(mut reading: Reading, count: usize, keys: &[Key], rows: &str, is_whole: bool) {
             let mut shown = seen(&mut reading, count, None, 7);
@@ -156,16 +176,16 @@ mod tests {
         let from_start = Reading::default;
         check(from_start(), 0, &[], "", true);
         check(from_start(), 5, &[Down, PageDown], "0 1 2 3 4", true);
-        let first = "0 1 2 3 rows above: 0, below: 2";
+        let first = "0 1 2 3 ▼ 2 more rows";
         check(from_start(), 6, &[], first, false);
         check(from_start(), 6, &[Down, Up, PageUp], first, false);
-        let last = "2 3 4 5 rows above: 2, below: 0";
+        let last = "2 3 4 5 ▲ 2 rows above";
         check(from_start(), 6, &[Down, Down, Down], last, true);
-        let before = "1 2 3 4 rows above: 1, below: 1";
+        let before = "1 2 3 4 ▲ 1 rows above  ▼ 1 more";
         check(from_start(), 6, &[Down, Down, Down, Up], before, true);
-        let second = "3 4 5 6 rows above: 3, below: 5";
+        let second = "3 4 5 6 ▲ 3 rows above  ▼ 5 more";
         check(from_start(), 12, &[PageDown], second, false);
-        let last = "8 9 10 11 rows above: 8, below: 0";
+        let last = "8 9 10 11 ▲ 8 rows above";
         check(
             from_start(),
             12,
@@ -173,9 +193,13 @@ mod tests {
             last,
             true,
         );
-        check(Reading::from_end(), 12, &[], last, true);
-        let before = "5 6 7 8 rows above: 5, below: 3";
-        check(Reading::from_end(), 12, &[PageUp], before, true);
+        check(from_start(), 12, &[Key::End], last, true);
+        let first = "0 1 2 3 ▼ 8 more rows";
+        check(from_start(), 12, &[Key::End, Key::Home], first, true);
+        check(Reading::from_end(), 12, &[], last, false);
+        check(Reading::from_end(), 12, &[Key::Home], first, true);
+        let before = "5 6 7 8 ▲ 5 rows above  ▼ 3 more";
+        check(Reading::from_end(), 12, &[PageUp], before, false);
         assert!(!from_start().is_whole(), "nothing was seen yet");
         assert!(!from_start().press(&Key::Enter));
     }
@@ -185,13 +209,13 @@ mod tests {
         let mut reading = Reading::from_end();
         assert_eq!(
             seen(&mut reading, 12, None, 12),
-            "3 4 5 6 7 8 9 10 11 rows above: 3, below: 0"
+            "3 4 5 6 7 8 9 10 11 ▲ 3 rows above"
         );
-        let last = "8 9 10 11 rows above: 8, below: 0";
+        let last = "8 9 10 11 ▲ 8 rows above";
         assert_eq!(seen(&mut reading, 12, None, 7), last, "with less room");
         assert!(reading.press(&Key::Up) && reading.press(&Key::Down));
         assert_eq!(seen(&mut reading, 12, None, 7), last);
-        let before = "8 9 10 rows above: 8, below: 1";
+        let before = "8 9 10 ▲ 8 rows above  ▼ 1 more";
         assert_eq!(
             seen(&mut reading, 12, None, 6),
             before,
@@ -207,13 +231,13 @@ mod tests {
             assert_eq!(seen(&mut reading, 5, focused, room), rows);
             assert_eq!(reading.is_whole(), is_whole);
         }
-        check(Some(4), 6, "2 3 4 rows above: 2, below: 0", true);
-        check(Some(2), 6, "1 2 3 rows above: 1, below: 1", false);
-        check(None, 5, "0 1 2 rows above: 0, below: 2", false);
-        check(None, 3, "0 1 rows above: 0, below: 3", false);
-        check(None, 2, "0 rows above: 0, below: 4", false);
+        check(Some(4), 6, "2 3 4 ▲ 2 rows above", false);
+        check(Some(2), 6, "1 2 3 ▲ 1 rows above  ▼ 1 more", false);
+        check(None, 5, "0 1 2 ▼ 2 more rows", false);
+        check(None, 3, "0 1 ▼ 3 more rows", false);
+        check(None, 2, "0 ▼ 4 more rows", false);
         // With room for one row, the focused row is shown.
-        check(Some(4), 1, "4", true);
+        check(Some(4), 1, "4", false);
         check(Some(4), 0, "4", false);
     }
 }

@@ -6,7 +6,7 @@ use super::frame::{Cell, Frame};
 use unicode_segmentation::UnicodeSegmentation;
 use unicode_width::UnicodeWidthStr;
 
-use crate::page::{Rows, Style};
+use crate::page::Rows;
 
 #[derive(Debug)]
 pub(super) struct Region {
@@ -162,18 +162,7 @@ fn put(out: &mut String, cell: &Cell, styled: bool) {
         // Writing to a string cannot fail.
         let _ = write!(out, "\x1b[{}G", cell.column.saturating_add(1));
     }
-    let code = match cell.style {
-        Style::Plain => "",
-        Style::Strong => "\x1b[1m",
-        Style::Dim => "\x1b[2m",
-        Style::Warning => "\x1b[33m",
-    };
-    match styled && !code.is_empty() {
-        true => {
-            let _ = write!(out, "{code}{}\x1b[0m", cell.text);
-        }
-        false => out.push_str(&cell.text),
-    }
+    cell.style.write(out, &cell.text, styled);
 }
 
 /// The number of columns from the start of a row to the end of these cells, after the terminal has

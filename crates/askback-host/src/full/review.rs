@@ -1,6 +1,6 @@
 //! The values of a form, for review before they are sent.
 
-use super::frame::{LINE_BREAK, Row, wrapped};
+use super::frame::{LINE_BREAK, MARKS, Row, label_room, wrapped};
 use crate::{
     page::Style,
     text::{self, PeerText},
@@ -8,24 +8,32 @@ use crate::{
     words,
 };
 
-/// The rows of all values, each after the label of its field. Only the user's own texts are cut.
+/// The rows of all values, each after the label of its field, aligned if they fit. Only the user's
+/// own texts are cut.
 pub(super) fn rows(form: &FormView, columns: usize) -> Vec<Row> {
+    let labels = form.fields.iter().map(|field| text::columns(&label(field)));
+    let widest = labels.max().unwrap_or_default().min(label_room(columns));
+    let begins = MARKS
+        .saturating_add(text::GUTTER.len())
+        .saturating_add(widest);
     let row = |(index, field): (usize, &FieldView)| {
         let review = &field.review;
         let value = review.text.raw().replace('\n', LINE_BREAK);
         let number = words!("{}", index.saturating_add(1)).right(3);
-        // Repeated blanks could move the end of a label to where a value is expected.
-        let label = text::line(field.label.raw());
-        let label: Vec<_> = label.split(' ').filter(|word| !word.is_empty()).collect();
-        let label = label.join(" ") + ": ";
+        let label = label(field);
         let value = text::line(&value);
-        let mut row = Row::new(columns).to(1).ours(Style::Dim, number).to(5);
+        let begun = Row::new(columns).to(1).ours(Style::Dim, number);
+        let mut row = begun.to(MARKS);
         let room = row.room().saturating_sub(text::GUTTER.len()).max(1);
         let mut rows = Vec::new();
         for (label, value) in parts(&label, &value, room, review.is_whole) {
-            let begun = row.peer(Style::Plain, &PeerText::from(label), columns);
+            let mut begun = row.peer(Style::Plain, &PeerText::from(label), columns);
+            let aligned = begun.clone().to(begins);
+            if aligned.room() >= text::columns(&value) {
+                begun = aligned;
+            }
             rows.push(begun.more(Style::Strong, &PeerText::from(value), columns));
-            row = Row::new(columns).to(5);
+            row = Row::new(columns).to(MARKS);
         }
         if let Some(blanks) = review.blanks.clone() {
             let beside = rows.pop().map(|row| row.ours(Style::Plain, "  "));
@@ -42,6 +50,13 @@ pub(super) fn rows(form: &FormView, columns: usize) -> Vec<Row> {
         rows
     };
     form.fields.iter().enumerate().flat_map(row).collect()
+}
+
+/// The label of a field with a colon. Repeated blanks could move its end to where a value is expected.
+fn label(field: &FieldView) -> String {
+    let label = text::line(field.label.raw());
+    let label: Vec<_> = label.split(' ').filter(|word| !word.is_empty()).collect();
+    label.join(" ") + ": "
 }
 
 /// Splits a label into rows and puts the value after its end, or below if it does not fit there. A

@@ -18,7 +18,7 @@ use super::{
 use crate::{
     command::{self, InputLine, LineMeaning, OfField},
     leaf::Did,
-    model::{Action, Conversation, Desk, EventOutcome, Front, Step},
+    model::{Action, Conversation, Desk, Draft, EventOutcome, Front, Step},
     page::{Page, Style},
     text::{self, Words, given},
     view::{self, Reader},
@@ -54,6 +54,10 @@ pub struct Screen {
     is_stray: bool,
     issue: Option<&'static str>,
     is_helping: bool,
+    /// Whether the last key would have cancelled a question with text of the user.
+    is_leaving: bool,
+    /// The form as it was when its question came to the front.
+    begun: Option<Draft>,
     code: LinkCode,
     reading: Reading,
     wanted: Option<Wanted>,
@@ -93,6 +97,8 @@ impl Screen {
             is_stray: false,
             issue: None,
             is_helping: false,
+            is_leaving: false,
+            begun: None,
             code: LinkCode::default(),
             reading: Reading::default(),
             wanted: None,
@@ -268,13 +274,17 @@ impl Screen {
         (self.is_helping, self.issue) = (false, None);
         self.code.hide();
         self.reading = match desk.front().map(|front| front.step) {
-            // The new part is at the end: the status of a link, the last message of a request.
-            Some(Step::Opened(_) | Step::Request(_)) => Reading::from_end(),
+            // The status of a link is at the end.
+            Some(Step::Opened(_)) => Reading::from_end(),
             _ => Reading::default(),
         };
         if is_new {
             self.form = FormView::new(self.today);
             self.reader.reveals = false;
+            self.begun = None;
+        }
+        if let (None, Some(Step::Filling(draft))) = (&self.begun, desk.front().map(|it| it.step)) {
+            self.begun = Some(draft.clone());
         }
         if now.is_some() {
             self.home.interrupt();
@@ -305,7 +315,19 @@ impl Screen {
         is_other.then(|| Action::Draft(text.to_owned()))
     }
 
+    /// Whether a cancellation would lose what the user wrote.
+    fn has_written(&self, step: &Step<'_>) -> bool {
+        match step {
+            Step::Filling(draft) | Step::Review(draft) => {
+                self.begun.as_ref().is_some_and(|begun| begun != *draft)
+            }
+            Step::Write(_) | Step::Reread(_) => !self.text.text().is_empty(),
+            _ => false,
+        }
+    }
+
     fn answer(&mut self, front: &Front<'_>, key: &Key) -> Vec<Action> {
+        let is_leaving = std::mem::take(&mut self.is_leaving);
         let is_text = match front.step {
             Step::Filling(draft) => self.form.text_of(draft).is_some(),
             step => step.is_typed(),
@@ -353,7 +375,7 @@ impl Screen {
                 FormOutcome::Other => {}
             }
         } else if agrees(&front.step, key) && !self.reading.is_whole() {
-            self.issue = Some("There is more below: look at it first, with ↓ or Page Down.");
+            self.issue = Some("Read to the end first, with ↓, Page Down or End.");
             return Vec::new();
         } else if let Some(said) = self.step(front, key) {
             return said;
@@ -361,6 +383,10 @@ impl Screen {
             return Vec::new();
         }
         match key {
+            Key::Esc | Key::Ctrl('c') if !is_leaving && self.has_written(&front.step) => {
+                self.is_leaving = true;
+                self.issue = Some("Press it again to cancel. What you typed is then lost.");
+            }
             Key::Esc | Key::Ctrl('c') => return vec![Action::Cancel],
             Key::Char(_) => self.is_stray = !is_text,
             _ => {}
@@ -383,7 +409,7 @@ impl Screen {
             }
             (Step::Write(_), Key::Ctrl('b')) => one(Action::Back),
             (Step::Rewrite(..), Key::Ctrl('s')) => one(Action::Fill(self.text.take())),
-            (Step::Rewrite(..), Key::Ctrl('b')) => {
+            (Step::Rewrite(..), Key::Ctrl('b') | Key::Esc) => {
                 self.text.take();
                 one(Action::Back)
             }

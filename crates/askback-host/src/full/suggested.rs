@@ -64,7 +64,7 @@ impl SuggestedView {
         let mut rows = Vec::new();
         for (index, value) in values.iter().enumerate().skip(first).take(SEEN) {
             let (mark, style) = match self.picked == Some(index) {
-                true => ("› ", Style::Strong),
+                true => ("› ", Style::Focus),
                 false => ("  ", Style::Dim),
             };
             let row = row.clone().ours(style, mark);

@@ -38,7 +38,11 @@ pub(super) fn rows(
         true => "Ctrl-C clears the line, and then stops it.",
         false => "Ctrl-C stops it.",
     };
-    let foot = words!("{} Given up after {} s without a sign.", stops, patience);
+    let foot = words!(
+        "{} It stops by itself after {} s of silence.",
+        stops,
+        patience
+    );
     rows.extend(wrapped(Row::new(columns), Style::Dim, foot));
     rows
 }

@@ -1,5 +1,7 @@
 //! Changes of the conversation that are not questions, such as a new call, a list or a setting.
 
+use std::time::Duration;
+
 use askback::protocol::{LoggingLevel, Root};
 
 use super::Host;
@@ -70,6 +72,11 @@ impl Host {
     /// Ends the call of the chosen server.
     pub fn end_call(&mut self, how: How) {
         self.change(Change::Ended(self.talk.chosen_id(), how));
+    }
+
+    /// Returns how long the server worked on the last call, without the time for its questions.
+    pub fn took(&self) -> Option<Duration> {
+        self.talk.took()
     }
 
     /// Sets the offers at the prompt.

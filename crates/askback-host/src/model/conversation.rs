@@ -23,6 +23,8 @@ pub struct Conversation {
     offers: Offers,
     completions: Option<Completions>,
     head: Words,
+    /// How long the server worked on the last call.
+    took: Option<Duration>,
     history: History,
     /// The current time, from an arbitrary start.
     now: Duration,
@@ -92,6 +94,7 @@ impl Conversation {
             offers: Offers::default(),
             completions: None,
             head: Words::default(),
+            took: None,
             history: History::default(),
             now: Duration::ZERO,
             asked_at: None,
@@ -187,6 +190,11 @@ impl Conversation {
     pub fn under_way(&self) -> Option<(&UnderWay, Duration)> {
         let call = self.chosen().call.as_ref()?;
         Some((call, call.worked(self.now, self.answering())))
+    }
+
+    /// Returns how long the server worked on the last call, without the time for its questions.
+    pub fn took(&self) -> Option<Duration> {
+        self.took
     }
 
     /// Lets a model reply to a server's sampling requests.
@@ -287,6 +295,7 @@ impl Conversation {
             return;
         };
         let took = call.worked(now, answering);
+        self.took = Some(took);
         self.offers.ended(call.line, took, how);
     }
 

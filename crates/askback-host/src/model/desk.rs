@@ -29,6 +29,10 @@ pub struct Desk {
     /// The number of questions of other servers that wait for the same user.
     pub(crate) elsewhere: usize,
     muted: bool,
+    /// The number of questions that were cancelled because the server is muted.
+    muted_questions: usize,
+    /// Whether a question that the user leaves stays open for another front end.
+    stays: bool,
     shared: Option<Vec<Root>>,
     offer: Option<Root>,
     ended: WorstEnd,
@@ -127,6 +131,8 @@ pub struct Front<'a> {
     pub model: Option<&'a str>,
     /// The suggested values for the user's last text.
     pub suggested: Option<&'a Suggestions>,
+    /// Whether the question stays open for another front end if the user leaves.
+    pub stays: bool,
 }
 
 impl Front<'_> {
@@ -175,6 +181,8 @@ impl Desk {
             answered: 0,
             elsewhere: 0,
             muted: false,
+            muted_questions: 0,
+            stays: false,
             shared,
             offer,
             ended: WorstEnd::default(),
@@ -196,6 +204,13 @@ impl Desk {
     #[must_use]
     pub fn with_clock(mut self, clock: Clock) -> Self {
         self.clock = clock;
+        self
+    }
+
+    /// Keeps questions open for other front ends if the user leaves.
+    #[must_use]
+    pub fn with_open_questions(mut self) -> Self {
+        self.stays = true;
         self
     }
 
@@ -226,6 +241,7 @@ impl Desk {
             issue: open.issue.as_ref(),
             suggested: open.suggested.as_ref(),
             model: self.model.as_deref(),
+            stays: self.stays,
         })
     }
 
@@ -311,7 +327,7 @@ impl Desk {
     fn asked(&mut self, id: u64, question: Question) -> Vec<Effect> {
         let answer = |reply| Effect::Answer(id, reply);
         if self.muted && !question.ask.is_ours() {
-            return vec![self.refuse(id, Reply::Cancelled(Why::Muted))];
+            return self.asked_while_muted(id, &question);
         }
         if let (Some(reply), false) = (self.stance.reply(), question.ask.is_ours()) {
             let ended = reply.as_ref().map_or(WorstEnd::Unanswered, Reply::ended);
@@ -468,8 +484,19 @@ impl Desk {
         effects
     }
 
+    /// Cancels a question of a muted server. The user sees the first ones.
+    fn asked_while_muted(&mut self, id: u64, question: &Question) -> Vec<Effect> {
+        self.muted_questions = self.muted_questions.saturating_add(1);
+        let message = question.ask.message().unwrap_or_default().to_owned();
+        let is_told = self.muted_questions <= self.limits.host.refusals;
+        let tell = is_told.then_some(Effect::Tell(Notice::CancelledByMute { message }));
+        let answer = self.refuse(id, Reply::Cancelled(Why::Muted));
+        tell.into_iter().chain([answer]).collect()
+    }
+
     fn mute(&mut self) -> Vec<Effect> {
         self.muted = true;
+        self.muted_questions = 0;
         self.answered = 0;
         let open = self.front.take().into_iter();
         let mut effects: Vec<_> = open

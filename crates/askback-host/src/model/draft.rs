@@ -15,8 +15,8 @@ use crate::text::{self, Clock, Words};
 /// Returns the error message for an empty required field.
 pub fn missing(field: &Field) -> &'static str {
     match field.kind {
-        FieldKind::Boolean(_) | FieldKind::Choice(_) | FieldKind::Choices(_) => "Please choose",
-        _ => "Please enter a value",
+        FieldKind::Boolean(_) | FieldKind::Choice(_) | FieldKind::Choices(_) => "needs a choice",
+        _ => "needs an answer",
     }
 }
 

@@ -159,6 +159,10 @@ pub enum Ask {
         preset: Content,
         /// Whether values are suggested for its fields.
         suggests: bool,
+        /// Arguments that the user gave before. They are sent as they are.
+        given: Content,
+        /// Whether the server says that the call may change or delete something.
+        is_destructive: bool,
     },
     /// Say whether to repeat a call whose connection was lost. This is our own question.
     Retry {

@@ -15,6 +15,9 @@ pub struct Offers {
     latest: Option<String>,
 }
 
+/// Precedes the name of a tool.
+const CALL: &str = "/call ";
+
 /// Completions of a partial line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Completions {
@@ -78,6 +81,14 @@ impl Offers {
         ours.into_iter().chain(found).collect()
     }
 
+    /// Returns the line that calls a tool, if this line begins with the name of the tool instead of a
+    /// command.
+    pub fn call_of(&self, line: &str) -> Option<String> {
+        let name = line.split_whitespace().next()?;
+        let offer = self.get(&format!("{CALL}{name}"))?;
+        matches!(offer.about, About::Peer(_)).then(|| format!("{CALL}{line}"))
+    }
+
     /// Returns our own command with this name, typed without its slash.
     pub fn ours(&self, word: &str) -> Option<&Offer> {
         self.all.iter().find(|offer| {
@@ -107,12 +118,16 @@ pub struct Offer {
 impl Offer {
     /// Whether the line or its description contains the text, ignoring case.
     pub fn has(&self, text: &str) -> bool {
-        let about = match &self.about {
-            About::Ours(words) => words,
-            About::Peer(text) => text.raw(),
+        let (line, about) = match &self.about {
+            About::Ours(words) => (&*self.line, *words),
+            // Every tool has the same command before its name.
+            About::Peer(text) => (
+                self.line.strip_prefix(CALL).unwrap_or(&self.line),
+                text.raw(),
+            ),
         };
         let text = text.to_lowercase();
-        self.line.to_lowercase().contains(&text) || about.to_lowercase().contains(&text)
+        line.to_lowercase().contains(&text) || about.to_lowercase().contains(&text)
     }
 }
 

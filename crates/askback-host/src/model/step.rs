@@ -243,6 +243,11 @@ pub enum Notice {
     Restored,
     /// Questions are cancelled from now on.
     Muted,
+    /// A question was cancelled because the server is muted.
+    CancelledByMute {
+        /// The server's message.
+        message: String,
+    },
     /// Too many questions wait. New ones are cancelled until the user answers one.
     Flood,
     /// The server says that the user finished at the link.

@@ -31,8 +31,8 @@ const QUOTED_ROOM: usize = 10;
 
 const BELOW: usize = 2;
 
-/// All style codes. No other escape sequence is written.
-const CODES: [&str; 4] = ["\x1b[0m", "\x1b[1m", "\x1b[2m", "\x1b[33m"];
+/// Ends a style.
+const RESET: &str = "\x1b[0m";
 
 /// How a terminal shows text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -52,18 +52,93 @@ pub enum LookSource {
     Read(fn() -> Look),
 }
 
-/// The style of a text.
+/// The role of a text, which decides how a terminal shows it. A style never carries a meaning alone:
+/// a mark or a word says the same without colors.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Style {
     /// Normal text.
     Plain,
-    /// The part to read first: who asks, the host of a link.
+    /// The part to read first: a title, the host of a link.
     Strong,
     /// Secondary details.
     Dim,
-    /// Errors and warnings.
+    /// Who asks.
+    Asker,
+    /// The frame around a question.
+    Frame,
+    /// The field or the option that the next key applies to.
+    Focus,
+    /// A chosen option.
+    Chosen,
+    /// A key that can be pressed.
+    Key,
+    /// The key of the action that the user probably wants.
+    Primary,
+    /// The mark of a required field.
+    Required,
+    /// Something succeeded.
+    Success,
+    /// Something to check before going on.
     Warning,
+    /// Something is wrong, or failed.
+    Error,
+}
+
+impl Style {
+    /// All styles.
+    pub(crate) const ALL: [Self; 13] = [
+        Self::Plain,
+        Self::Strong,
+        Self::Dim,
+        Self::Asker,
+        Self::Frame,
+        Self::Focus,
+        Self::Chosen,
+        Self::Key,
+        Self::Primary,
+        Self::Required,
+        Self::Success,
+        Self::Warning,
+        Self::Error,
+    ];
+
+    /// The escape sequence that starts the style; empty for normal text. Uses only the basic colors
+    /// of the text, which every theme makes readable.
+    pub(crate) fn code(self) -> &'static str {
+        match self {
+            Self::Plain => "",
+            Self::Strong => "\x1b[1m",
+            Self::Dim => "\x1b[2m",
+            Self::Asker => "\x1b[1;35m",
+            Self::Frame => "\x1b[35m",
+            Self::Focus => "\x1b[1;36m",
+            Self::Chosen => "\x1b[1;32m",
+            Self::Key => "\x1b[36m",
+            Self::Primary => "\x1b[1;7m",
+            Self::Required | Self::Error => "\x1b[31m",
+            Self::Success => "\x1b[32m",
+            Self::Warning => "\x1b[33m",
+        }
+    }
+
+    /// Writes a text in this style. `styled` says whether styles may be used.
+    pub(crate) fn write(self, out: &mut String, text: &str, styled: bool) {
+        let code = self.code();
+        if code.is_empty() || text.is_empty() || !styled {
+            out.push_str(text);
+            return;
+        }
+        for part in [code, text, RESET] {
+            out.push_str(part);
+        }
+    }
+
+    /// The escape sequences of all styles. No other escape sequence is written to a page.
+    fn codes() -> impl Iterator<Item = &'static str> {
+        let codes = Self::ALL.into_iter().map(Self::code);
+        codes.chain([RESET]).filter(|code| !code.is_empty())
+    }
 }
 
 /// Lines to be written. They are wrapped when they are taken.
@@ -305,9 +380,7 @@ impl Rows {
     /// Removes the styles, for a front end that is no terminal.
     #[must_use]
     pub(crate) fn unstyled(&self) -> Self {
-        let plain = CODES
-            .iter()
-            .fold(self.0.clone(), |rows, code| rows.replace(code, ""));
+        let plain = Style::codes().fold(self.0.clone(), |rows, code| rows.replace(code, ""));
         Self(plain)
     }
 
@@ -369,9 +442,12 @@ impl Layout {
         match line {
             Line::Blank => self.out.push('\n'),
             Line::Ours(mark, style, words) => {
-                let indent = self.marked(mark, ROOM);
+                let mut indent = self.marked(mark, ROOM);
                 let rows =
                     text::wrapped(words.as_str(), self.columns.saturating_sub(indent.columns));
+                if !indent.mark.trim().is_empty() {
+                    indent.style = *style;
+                }
                 self.rows(&indent, &rows, |layout, row| layout.styled(*style, row));
             }
             Line::Whole(words) => {
@@ -381,13 +457,13 @@ impl Layout {
             Line::Quote(mark, text) => {
                 let indent = self.marked(mark, QUOTED_ROOM.saturating_add(GUTTER.len()));
                 let rows = text::quoted(text.raw(), self.columns.saturating_sub(indent.columns));
-                self.rows(&indent, &rows, |layout, row| layout.out.push_str(row));
+                self.rows(&indent, &rows, Layout::quoted);
             }
             Line::QuoteJson(mark, text) => {
                 let indent = self.marked(mark, QUOTED_ROOM.saturating_add(GUTTER.len()));
                 let room = self.columns.saturating_sub(indent.columns);
                 let rows = text::quoted_json(text.raw(), room);
-                self.rows(&indent, &rows, |layout, row| layout.out.push_str(row));
+                self.rows(&indent, &rows, Layout::quoted);
             }
             Line::QuoteRow(mark, text) => {
                 let indent = self.marked(mark, QUOTED_ROOM.saturating_add(GUTTER.len()));
@@ -395,7 +471,7 @@ impl Layout {
                 let first = text::line(text.raw().lines().next().unwrap_or_default());
                 let first = text::fitted(&first, room.saturating_sub(GUTTER.len()));
                 let rows = text::quoted(&first, room);
-                self.rows(&indent, &rows, |layout, row| layout.out.push_str(row));
+                self.rows(&indent, &rows, Layout::quoted);
             }
             Line::Link(text, domain) => self.link(text.raw(), domain),
             Line::Copy(link) => {
@@ -425,6 +501,7 @@ impl Layout {
         if columns == 0 || self.columns >= columns.saturating_add(room) {
             return Indent {
                 mark: mark.to_string(),
+                style: Style::Plain,
                 columns,
             };
         }
@@ -441,6 +518,7 @@ impl Layout {
         };
         Indent {
             mark: " ".repeat(columns),
+            style: Style::Plain,
             columns,
         }
     }
@@ -451,10 +529,16 @@ impl Layout {
                 0 => indent.mark.clone(),
                 _ => " ".repeat(indent.columns),
             };
-            match row.is_empty() {
-                true => self.out.push_str(before.trim_end()),
-                false => self.out.push_str(&before),
-            }
+            let before = match row.is_empty() {
+                true => before.trim_end(),
+                false => &before,
+            };
+            let style = if index == 0 {
+                indent.style
+            } else {
+                Style::Plain
+            };
+            self.styled(style, before);
             put(self, row);
             self.out.push('\n');
         }
@@ -471,7 +555,7 @@ impl Layout {
         let mut begins = 0;
         while begins < link.len() {
             let ends = begins.saturating_add(room).min(link.len());
-            self.out.push_str(GUTTER);
+            self.styled(Style::Dim, GUTTER);
             for (style, part) in [
                 (Style::Dim, 0..domain.start),
                 (Style::Strong, domain.clone()),
@@ -487,27 +571,26 @@ impl Layout {
         }
     }
 
+    /// Puts a row of a peer's text. Its gutter is quiet, so that the text is read first.
+    fn quoted(&mut self, row: &str) {
+        match row.strip_prefix(GUTTER) {
+            Some(text) => {
+                self.styled(Style::Dim, GUTTER);
+                self.out.push_str(text);
+            }
+            None => self.out.push_str(row),
+        }
+    }
+
     fn styled(&mut self, style: Style, words: &str) {
-        let [end, strong, dim, warning] = CODES;
-        let code = match style {
-            Style::Plain => "",
-            Style::Strong => strong,
-            Style::Dim => dim,
-            Style::Warning => warning,
-        };
-        if code.is_empty() || words.is_empty() || !self.styled {
-            self.out.push_str(words);
-            return;
-        }
-        for part in [code, words, end] {
-            self.out.push_str(part);
-        }
+        style.write(&mut self.out, words, self.styled);
     }
 }
 
 /// The indent of a line: the mark in the first row, blanks in the others.
 struct Indent {
     mark: String,
+    style: Style,
     columns: usize,
 }
 
@@ -525,7 +608,7 @@ fn walled(out: &str) -> String {
         let Some(c) = rest.chars().next() else {
             return walled;
         };
-        if let Some(code) = CODES.iter().find(|code| rest.starts_with(**code)) {
+        if let Some(code) = Style::codes().find(|code| rest.starts_with(code)) {
             walled.push_str(code);
             rest = &rest[code.len()..];
             continue;

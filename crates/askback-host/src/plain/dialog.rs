@@ -117,7 +117,7 @@ impl Dialog {
     /// Rejects a line that the terminal cut, and suggests `/lines` if a question is in front.
     pub fn ask_for_less(&mut self, is_asking: bool) {
         let words = "The terminal passes on at most 4095 bytes of a line, and a paste has at most 10,000 lines: all of it was ignored.";
-        self.page.item("× ", Style::Warning, words);
+        self.page.item("× ", Style::Error, words);
         if is_asking {
             self.page.note(Style::Dim, "/lines takes several lines.");
         }
@@ -127,7 +127,7 @@ impl Dialog {
     /// Rejects a line with a key that does nothing here.
     pub fn ask_without_keys(&mut self) {
         let words = "Keys such as Esc and the arrows do nothing here. The line was ignored. /help lists the commands.";
-        self.page.item("× ", Style::Warning, words);
+        self.page.item("× ", Style::Error, words);
         self.again = true;
     }
 

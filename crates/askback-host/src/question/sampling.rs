@@ -65,8 +65,8 @@ fn reply_block(page: &mut Page, block: &ReplyBlockView) {
     }
 }
 
-/// Puts a sampling request on the page. If it does not fit, the first messages are left out,
-/// because the last one is new.
+/// Puts a sampling request on the page. If it does not fit, messages in the middle are left out: the
+/// last ones are new, and a request must not look as if it began with them.
 pub(super) fn request(excerpt: &mut Excerpt<'_>, request: &RequestView) {
     let sizes: Vec<_> = request.messages.iter().map(size).collect();
     let all = sizes.iter().copied().fold(0, usize::saturating_add);
@@ -83,7 +83,11 @@ pub(super) fn request(excerpt: &mut Excerpt<'_>, request: &RequestView) {
         tools::offered(excerpt, tools);
     }
     excerpt.release();
-    let mut left = excerpt.left();
+    let first_shown = match all <= excerpt.left() {
+        true => 0,
+        false => FIRST_MESSAGE_SHOWN.min(excerpt.left() / 4),
+    };
+    let mut left = excerpt.left().saturating_sub(first_shown);
     let fitting = sizes.iter().rev().take_while(|&&size| {
         let after = left.checked_sub(size);
         left = after.unwrap_or(left);
@@ -91,10 +95,17 @@ pub(super) fn request(excerpt: &mut Excerpt<'_>, request: &RequestView) {
     });
     let earlier = sizes.len().saturating_sub(fitting.count().max(1));
     let (earlier, last) = request.messages.split_at(earlier);
+    let earlier = match earlier {
+        [first, middle @ ..] => {
+            beginning(excerpt, first, first_shown);
+            middle
+        }
+        [] => earlier,
+    };
     let words: Option<Words> = match earlier.len() {
         0 => None,
-        1 => Some("1 message before is left out".into()),
-        count => Some(words!("{} messages before are left out", count)),
+        1 => Some("1 message is left out here".into()),
+        count => Some(words!("{} messages are left out here", count)),
     };
     if let Some(words) = words {
         excerpt.leave_out(words, earlier.iter().map(characters).sum());
@@ -114,6 +125,19 @@ pub(super) fn request(excerpt: &mut Excerpt<'_>, request: &RequestView) {
     }
 }
 
+/// Puts the start of a message on the page, in at most `most` characters.
+fn beginning(excerpt: &mut Excerpt<'_>, message: &MessageView, most: usize) {
+    excerpt.say(Style::Dim, message.from.clone());
+    let (head, _) = text::head(texts(message).next().unwrap_or_default(), most);
+    excerpt.quote(head);
+    let shown = head.chars().count().saturating_add(ROLE);
+    let more = characters(message).saturating_sub(shown);
+    if more > 0 {
+        let words = words!("{} more characters of this message are left out", more);
+        excerpt.leave_out(words, more);
+    }
+}
+
 fn labelled(excerpt: &mut Excerpt<'_>, line: &Labelled) {
     excerpt.quote_line(words!("{} ", line.label), line.text.raw());
 }
@@ -129,6 +153,9 @@ fn size(message: &MessageView) -> usize {
     let texts = texts(message).map(text::extent);
     texts.fold(ROLE, usize::saturating_add)
 }
+
+/// The maximum number of characters of the first message, if not all messages are shown.
+const FIRST_MESSAGE_SHOWN: usize = 1024;
 
 /// The number of characters for the line with the role.
 const ROLE: usize = 16;

@@ -76,6 +76,20 @@ impl Act {
         matches!(self, Self::Decline | Self::Cancel | Self::Help)
     }
 
+    /// Whether it is the action that the user probably wants at its step.
+    pub fn is_primary(self) -> bool {
+        matches!(
+            self,
+            Self::Yes | Self::Submit | Self::Send | Self::Done | Self::Fill | Self::Run
+        )
+    }
+
+    /// Whether it agrees to a text that the user should have read.
+    pub fn is_agreement(self) -> bool {
+        let sends = matches!(self, Self::Yes | Self::Send | Self::Run);
+        sends || matches!(self, Self::RunInSession | Self::RunAlways)
+    }
+
     /// Whether it also decides about later sampling requests of the server.
     pub fn is_permission(self) -> bool {
         matches!(self, Self::RunInSession | Self::RunAlways | Self::Never)
@@ -100,7 +114,12 @@ pub(super) fn actions(front: &Front<'_>) -> Vec<ActionView> {
         if !front.question.ask.is_ours() {
             actions.push(action(Act::Decline, "^D", "decline…"));
         }
-        actions.push(action(Act::Cancel, "Esc", "cancel"));
+        let cancel = match front.step {
+            // Esc goes back to the request.
+            Step::Rewrite(..) => "^C",
+            _ => "Esc",
+        };
+        actions.push(action(Act::Cancel, cancel, "cancel"));
         actions.push(action(Act::Help, "F1", "help"));
     }
     actions
@@ -114,11 +133,11 @@ fn of_step(front: &Front<'_>) -> Vec<ActionView> {
     let open = || action(Act::Yes, "o", "Open");
     let copy = action(Act::Copy, "c", "Copy");
     let code = action(Act::Code, "q", "QR code");
-    let typed = action(Act::Folder, "Enter", "Allow what is typed");
+    let typed = action(Act::Folder, "Enter", "Allow the typed folder");
     match front.step {
-        Step::Secret(_) => vec![action(Act::Yes, "y", "Go on all the same")],
+        Step::Secret(_) => vec![action(Act::Yes, "y", "Fill it in anyway")],
         Step::Filling(_) => vec![
-            action(Act::Next, "Tab", "next"),
+            action(Act::Next, "Enter", "next"),
             action(Act::Submit, "^S", "review"),
         ],
         Step::Review(_) if ask.signs_in() => vec![action(Act::Send, "Enter", "Go on"), edit],
@@ -130,7 +149,7 @@ fn of_step(front: &Front<'_>) -> Vec<ActionView> {
         Step::Confirm => vec![action(Act::Yes, "Enter", "Agree")],
         Step::Consent(_) => vec![open(), copy, code],
         Step::Sure(_) => vec![
-            action(Act::Yes, "y", "Open all the same"),
+            action(Act::Yes, "y", "Open it anyway"),
             action(Act::Back, "b", "Back"),
         ],
         Step::Opened(_) if front.goes_on() => vec![
@@ -147,8 +166,8 @@ fn of_step(front: &Front<'_>) -> Vec<ActionView> {
         ],
         Step::Returning(_) => vec![action(Act::OpenAgain, "^O", "open again")],
         Step::Request(_) => vec![
-            action(Act::RunInSession, "s", "This session"),
-            action(Act::RunAlways, "A", "Always"),
+            action(Act::RunInSession, "s", "This session, unseen"),
+            action(Act::RunAlways, "A", "Always, unseen"),
             action(Act::Never, "N", "Never"),
             action(Act::Run, "Enter", "Run once"),
             action(Act::Rewrite, "e", "Edit"),
@@ -168,14 +187,14 @@ fn of_step(front: &Front<'_>) -> Vec<ActionView> {
             actions
         }
         Step::Rewrite(..) => vec![
-            action(Act::Fill, "^S", "take it"),
-            action(Act::Back, "^B", "leave it as it was"),
+            action(Act::Fill, "^S", "keep the change"),
+            action(Act::Back, "Esc", "undo it"),
         ],
-        Step::Write(_) => vec![action(Act::Fill, "^S", "look it over")],
+        Step::Write(_) => vec![action(Act::Fill, "^S", "review")],
         Step::Folders(Some(_)) => vec![action(Act::Yes, "y", "Allow it"), typed],
         Step::Folders(None) => vec![typed],
         Step::Reason => vec![
-            action(Act::Fill, "Enter", "Decline, with a reason or none"),
+            action(Act::Fill, "Enter", "Decline"),
             action(Act::Back, "Esc", "Back"),
         ],
     }
@@ -218,14 +237,14 @@ pub(super) fn prompt(front: &Front<'_>) -> Words {
     let ask = &front.question.ask;
     let ours = ask.is_ours() && !front.question.edits_request();
     let words = match front.step {
-        Step::Secret(_) => "yes goes on all the same",
+        Step::Secret(_) => "yes lets you fill it in anyway",
         Step::Filling(_) => return Words::default(),
         Step::Review(_) if ours => "Enter goes on · a number changes that field",
         Step::Review(_) => "Enter sends · a number changes that field",
         Step::Confirm if ask.is_retry() => "yes makes the call again",
         Step::Confirm => "yes agrees",
         Step::Consent(_) => "yes opens it in your browser",
-        Step::Sure(_) => "Sure? yes opens it all the same",
+        Step::Sure(_) => "Sure? yes opens it anyway",
         Step::Opened(_) => "Enter goes on · /open opens it again",
         Step::Returning(_) => "an address · /open opens the browser again",
         Step::Request(_) => {

@@ -184,7 +184,10 @@ pub(super) fn form(asker: &Asker, front: &Front<'_>, draft: &Draft, reader: Read
     let left = draft.left();
     FormView {
         ready,
-        left: (left > 0).then(|| words!("{} left", left)),
+        left: (left > 0).then(|| match left {
+            1 => "1 field left".into(),
+            left => words!("{} fields left", left),
+        }),
         suggested: front.suggested.map(suggested),
         fields: fields
             .filter_map(|index| field(front, draft, index, reader))
@@ -507,6 +510,8 @@ mod tests {
                 schema: schema.clone(),
                 preset: Default::default(),
                 suggests: false,
+                given: Content::new(),
+                is_destructive: false,
             };
             assert_eq!(is_secret(&ask, field), is_hidden, "{outer}: {name}");
         }

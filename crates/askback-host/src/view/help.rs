@@ -141,7 +141,7 @@ fn commands_everywhere(front: &Front<'_>) -> Vec<Does> {
     }
     commands.push((
         "/cancel",
-        match ours {
+        match ours || front.stays {
             true => "go away: neither yes nor no",
             false => "go away: neither yes nor no; Ctrl-C twice stops the call",
         },
@@ -250,7 +250,7 @@ fn keys_of_step(front: &Front<'_>) -> Vec<Does> {
         }
         Step::Rewrite(..) => vec![
             ("Ctrl-S", "take the text"),
-            ("Ctrl-B", "leave it as it was"),
+            ("Esc, Ctrl-B", "leave it as it was"),
             BREAK,
         ],
         Step::Write(_) => {
@@ -285,7 +285,14 @@ fn keys_everywhere(front: &Front<'_>) -> Vec<Does> {
         };
         keys.push((key, "say no; a reason may follow"));
     }
-    keys.push(match (is_reason, front.step.is_typed()) {
+    let is_rewriting = matches!(front.step, Step::Rewrite(..));
+    if front.stays {
+        keys.push(("Esc", "cancel: neither yes nor no"));
+        let does = "leave; the question stays open for another askback answer";
+        keys.push(("Ctrl-C", does));
+    }
+    let cancel = match (is_reason, front.step.is_typed()) {
+        (false, true) if is_rewriting => ("Ctrl-C", "clear the text, then cancel"),
         (true, _) => ("Ctrl-C", "clear the text, then go away: neither yes nor no"),
         (false, true) => (
             "Esc, Ctrl-C",
@@ -296,7 +303,8 @@ fn keys_everywhere(front: &Front<'_>) -> Vec<Does> {
             "Esc, Ctrl-C",
             "neither yes nor no; Ctrl-C twice stops the call",
         ),
-    });
+    };
+    keys.extend((!front.stays).then_some(cancel));
     keys.push(("F2", "show the messages that travelled; /wire N shows one"));
     keys.push(("F4", "show the whole message above"));
     if !ours {

@@ -12,6 +12,7 @@ mod link;
 mod sampling;
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 pub(crate) use actions::hides_any;
 pub use actions::{Act, ActionView};
@@ -264,7 +265,7 @@ fn body(asker: &Asker, front: &Front<'_>, reader: Reader) -> Body {
             offered: root.map(|root| words!("Offered: {}", folder::shown(&root.uri))),
             label: "Another folder:".into(),
         },
-        Step::Reason => Body::Reason("Why not? (optional)".into()),
+        Step::Reason => Body::Reason("Why not? The server is told (optional):".into()),
         _ => sampling::sampling(asker, front).map_or(Body::Nothing, Body::Sampling),
     }
 }
@@ -336,7 +337,7 @@ fn title(question: &Question, name: LocalText) -> Title {
     let words: Words = match &question.ask {
         Ask::Form { .. } => words!("{} asks", name),
         Ask::Link { .. } => words!("{} wants to open a page", name),
-        Ask::Sample(_) => words!("{} asks for a text that a model would write", name),
+        Ask::Sample(_) => words!("{} wants the reply of a model", name),
         Ask::Roots => words!("{} asks which folders it may work in", name),
         Ask::Register { .. } | Ask::Client { .. } | Ask::SignIn { .. } => {
             words!("{} wants you to sign in", name)
@@ -351,7 +352,7 @@ fn title(question: &Question, name: LocalText) -> Title {
         _ => words.clone(),
     };
     let short = match &question.ask {
-        Ask::Sample(_) => words!("{} asks for a model's text", name),
+        Ask::Sample(_) => words!("{} wants a model's reply", name),
         Ask::Roots => words!("{} asks for folders", name),
         Ask::Retry { .. } => words!("{} was lost", name),
         _ => inline.clone(),
@@ -378,7 +379,7 @@ pub fn asker(asker: &Asker) -> AskerView {
         claims: asker.claims.as_ref().map(|claims| {
             let name = cut(claims.title.as_ref().unwrap_or(&claims.name));
             let version = cut(&claims.version);
-            Labelled::new("identifies as", format!("{name} {version}"))
+            Labelled::new("says it is", format!("{name} {version}"))
         }),
     }
 }
@@ -459,6 +460,24 @@ fn message(ask: &Ask) -> Vec<Part> {
             let more = more.as_deref();
             let more = more.map(|it| Part::Line(Labelled::new("Not asked for before:", it)));
             [at(issuer)].into_iter().chain(scopes).chain(more).collect()
+        }
+        Ask::Arguments {
+            about,
+            given,
+            is_destructive,
+            ..
+        } => {
+            let about = about.iter().map(|about| Part::Text(about.into()));
+            let given = given.iter().map(|(name, value)| {
+                let value = match value {
+                    Value::String(text) => text.clone(),
+                    value => value.to_string(),
+                };
+                Part::Line(Labelled::new("with", format!("{name} = {value}")))
+            });
+            let warning = "! The server says that this may change or delete something.";
+            let warning = is_destructive.then(|| Part::Say(Style::Warning, warning.into()));
+            about.chain(given).chain(warning).collect()
         }
         ask => vec![Part::Text(ask.message().unwrap_or_default().into())],
     }

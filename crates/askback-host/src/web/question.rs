@@ -168,9 +168,9 @@ fn labelled(fact: &Labelled) -> Line {
 
 fn style(style: Style) -> &'static str {
     match style {
-        Style::Plain | Style::Strong => "said",
         Style::Dim => "note",
-        Style::Warning => "warning",
+        Style::Warning | Style::Error => "warning",
+        _ => "said",
     }
 }
 

@@ -13,6 +13,7 @@ mod nested;
 mod safety;
 mod script;
 mod several;
+mod stories;
 mod suggest;
 mod unattended;
 mod view;
@@ -345,6 +346,8 @@ fn vacation(suggests: bool) -> Question {
                 schema,
                 preset: Content::new(),
                 suggests,
+                given: Content::new(),
+                is_destructive: false,
             },
             _ => unreachable!("it is a form"),
         },
@@ -358,6 +361,8 @@ fn edited() -> Question {
         schema: FormSchema::new([Field::new("request", TextField::default())]),
         preset: Content::from_iter([("request".to_owned(), json!(r#"{"method":"tools/list"}"#))]),
         suggests: false,
+        given: Content::new(),
+        is_destructive: false,
     };
     Question {
         call: None,

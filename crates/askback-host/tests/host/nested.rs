@@ -31,6 +31,8 @@ impl Filling {
             schema: schema.expect("it is a schema"),
             preset: serde_json::from_value::<Content>(preset).expect("it is an object"),
             suggests: false,
+            given: Content::new(),
+            is_destructive: false,
         };
         let question = Question {
             call: None,

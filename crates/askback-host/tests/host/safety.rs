@@ -152,7 +152,7 @@ proptest! {
         let screen = in_full(&asker, &form("?", "", ""), look);
         let lines: Vec<_> = screen.lines().collect();
         prop_assert!(lines[1].starts_with("travel asks"), "{screen}");
-        prop_assert!(lines[3].starts_with("  identifies as |"), "{screen}");
+        prop_assert!(lines[3].starts_with("  says it is |"), "{screen}");
         prop_assert!(screen.chars().all(|c| c == '\n' || !c.is_control()));
     }
 

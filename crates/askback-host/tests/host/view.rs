@@ -67,7 +67,7 @@ fn the_head_says_who_asks_in_which_call_and_how_many_wait() {
     let asker = json!({
         "name": {"ours": "travel"},
         "origin": {"ours": "askback serve travel"},
-        "claims": {"label": {"ours": "identifies as"}, "text": {"peer": "Travel agency 0.1.0"}},
+        "claims": {"label": {"ours": "says it is"}, "text": {"peer": "Travel agency 0.1.0"}},
     });
     assert_eq!(json["asker"], asker);
     assert_eq!(json["call"]["name"], json!({"peer": "book_holiday"}));
@@ -90,7 +90,7 @@ fn a_field_has_its_value_and_what_is_wrong_with_it() {
         assert_eq!(field.issue.as_ref().map(Words::as_str), issue);
     }
     let after = |events| desk(vec![question.clone()], events);
-    let missing = Some("Please enter a value");
+    let missing = Some("needs an answer");
     check(&after(vec![]), FieldState::Empty, "", missing);
     check(&after(vec![write(0, "7")]), FieldState::Value, "7", None);
     let too_much = after(vec![write(0, "12")]);

@@ -24,23 +24,23 @@ use tokio::{
 
 use crate::{booking, form, link, listed_secrets, roots, travel};
 
-struct Stage {
+pub(crate) struct Stage {
     leaf: Box<dyn Leaf>,
     address: SocketAddr,
     link: String,
     talk: Conversation,
-    replies: Vec<Reply>,
+    pub(crate) replies: Vec<Reply>,
 }
 
 #[derive(Debug, Clone)]
-struct Browser {
+pub(crate) struct Browser {
     address: SocketAddr,
     cookie: String,
     path: String,
 }
 
-struct Answer {
-    status: u16,
+pub(crate) struct Answer {
+    pub(crate) status: u16,
     head: String,
     body: String,
 }
@@ -53,7 +53,7 @@ impl Stage {
         )
     }
 
-    fn before(desk: Desk, questions: Vec<Question>) -> Self {
+    pub(crate) fn before(desk: Desk, questions: Vec<Question>) -> Self {
         let page = page();
         let (address, link) = (page.address(), page.link());
         Self {
@@ -73,7 +73,7 @@ impl Stage {
         self
     }
 
-    fn happen(&mut self, event: Event) {
+    pub(crate) fn happen(&mut self, event: Event) {
         let server = self.talk.seen_id();
         let happened = self.talk.update(Change::Desk(server, event));
         let happened = happened.expect("an event of a desk has an outcome");
@@ -117,7 +117,7 @@ impl Stage {
         }
     }
 
-    async fn enter(&mut self) -> Browser {
+    pub(crate) async fn enter(&mut self) -> Browser {
         let (address, link) = (self.address, self.link.clone());
         let (_, path) = link.split_once(&address.to_string()).expect("it is of it");
         let request =
@@ -147,7 +147,12 @@ impl Stage {
     }
 
     /// Presses a button of the current page, with these fields.
-    async fn press(&mut self, browser: &Browser, act: &str, fields: &[(&str, &str)]) -> Answer {
+    pub(crate) async fn press(
+        &mut self,
+        browser: &Browser,
+        act: &str,
+        fields: &[(&str, &str)],
+    ) -> Answer {
         let page = self.look(browser).await;
         let body = body(&token(&page), act, fields);
         self.during(browser.say(&body)).await
@@ -239,7 +244,7 @@ async fn a_form_is_filled_in_looked_over_and_sent() {
     // A required field is missing.
     let answer = stage.press(&browser, "submit", &[("f1", "0")]).await;
     assert_eq!(answer.status, 303);
-    assert!(stage.look(&browser).await.contains("Please choose"));
+    assert!(stage.look(&browser).await.contains("needs a choice"));
     let fields = [("f0", "0"), ("f1", "1"), ("f2", "1")];
     stage.press(&browser, "submit", &fields).await;
     assert!(stage.replies.is_empty(), "it is looked over first");

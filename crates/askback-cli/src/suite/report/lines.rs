@@ -28,16 +28,16 @@ pub fn case(page: &mut Page, case: &CaseRun<'_>) -> Vec<Rows> {
     let name = given(case.planned.name());
     let took = in_words(case.took);
     match &case.verdict {
-        Verdict::Passed => page.item("ok    ", Style::Plain, words!("{} ({})", name, took)),
+        Verdict::Passed => page.item("ok    ", Style::Success, words!("{} ({})", name, took)),
         Verdict::LeftOut => page.item("left  ", Style::Dim, name),
         Verdict::Failed(mismatches) => {
-            page.item("FAIL  ", Style::Warning, words!("{} ({})", name, took));
+            page.item("FAIL  ", Style::Error, words!("{} ({})", name, took));
             for mismatch in mismatches {
                 put(page, mismatch);
             }
         }
         Verdict::Broken(error) => {
-            page.item("ERROR ", Style::Warning, words!("{} ({})", name, took));
+            page.item("ERROR ", Style::Error, words!("{} ({})", name, took));
             broken(page, error);
         }
     }
@@ -94,8 +94,8 @@ pub fn summary(page: &mut Page, report: &Report<'_>) {
         }
     }
     let style = match counts.failed.saturating_add(counts.broken) {
-        0 => Style::Strong,
-        _ => Style::Warning,
+        0 => Style::Success,
+        _ => Style::Error,
     };
     let parts = Words::join(parts, ", ");
     page.say(style, words!("{} ({})", parts, in_words(report.took)));

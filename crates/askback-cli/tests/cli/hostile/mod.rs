@@ -28,7 +28,20 @@ use crate::{pty, scratch::Scratch};
 const ASKBACK: &str = env!("CARGO_BIN_EXE_askback");
 
 /// The style codes of the program. It uses no others.
-const CODES: [&str; 4] = ["\x1b[0m", "\x1b[1m", "\x1b[2m", "\x1b[33m"];
+const CODES: [&str; 12] = [
+    "\x1b[0m",
+    "\x1b[1m",
+    "\x1b[2m",
+    "\x1b[31m",
+    "\x1b[32m",
+    "\x1b[33m",
+    "\x1b[35m",
+    "\x1b[36m",
+    "\x1b[1;7m",
+    "\x1b[1;32m",
+    "\x1b[1;35m",
+    "\x1b[1;36m",
+];
 
 /// The user's answers to any question.
 const ANSWERS: [&str; 12] = [

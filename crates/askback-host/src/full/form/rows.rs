@@ -71,13 +71,13 @@ impl FormView {
     ) {
         let has_focus = index == self.focus;
         let note = self.note(field, has_focus);
-        let is_wrong = matches!(note, Some((Style::Warning, _)));
+        let is_wrong = matches!(note, Some((Style::Error, _)));
         let is_wide = columns >= WIDE;
         let begins = MARKS.saturating_add(label).saturating_add(2);
         let room = columns.saturating_sub(begins).saturating_sub(1);
         let room = if is_wide { room / 2 } else { room };
         let style = if has_focus {
-            Style::Strong
+            Style::Focus
         } else {
             Style::Plain
         };
@@ -92,7 +92,7 @@ impl FormView {
                 .to(MARKS)
                 .peer(style, &shown_label(field, label), label);
             let row = match field.required {
-                true => row.ours(Style::Strong, "*"),
+                true => row.ours(Style::Required, "*"),
                 false => row,
             };
             row.to(begins)
@@ -110,7 +110,7 @@ impl FormView {
             None => (chosen(field, row, room), true),
         };
         let (row, listed) = match has_focus {
-            true => filled(begun(Style::Strong, "›")),
+            true => filled(begun(Style::Focus, "›")),
             false => filled(begun(Style::Plain, " ")),
         };
         let aside = begins.saturating_add(room).saturating_add(1);
@@ -118,12 +118,12 @@ impl FormView {
         // An error may be cut to fit next to its field, but not at the focus.
         let fits = note.as_ref().is_some_and(|(style, note)| {
             let whole = beside.room() >= text::columns(note.as_str());
-            let cut = !has_focus && *style == Style::Warning && beside.room() >= ASIDE;
+            let cut = !has_focus && *style == Style::Error && beside.room() >= ASIDE;
             is_wide && (whole || cut)
         });
         match (&note, fits) {
             (Some((style, note)), true) => rows.push(beside.ours(*style, note.clone())),
-            _ if is_wrong && !has_focus => rows.push(filled(begun(Style::Warning, "×")).0),
+            _ if is_wrong && !has_focus => rows.push(filled(begun(Style::Error, "×")).0),
             _ => rows.push(row),
         }
         if !has_focus {
@@ -207,10 +207,13 @@ impl FormView {
         let is_chosen = field.choices.iter().any(|choice| choice.is_chosen);
         match (&field.issue, &field.bounds) {
             (Some(issue), _) if !is_empty || self.is_tried || is_chosen => {
-                Some((Style::Warning, words!("× {}", *issue)))
+                Some((Style::Error, words!("× {}", *issue)))
             }
             (_, Some(bounds)) if has_focus && field.input == Input::Date => {
                 Some((Style::Dim, words!("{} · ↓ calendar", *bounds)))
+            }
+            _ if has_focus && field.required && is_empty => {
+                Some((Style::Dim, words!("{}, required", field.hint)))
             }
             _ if has_focus || is_empty => Some((Style::Dim, field.hint.clone())),
             (_, bounds) => bounds.clone().map(|bounds| (Style::Dim, bounds)),

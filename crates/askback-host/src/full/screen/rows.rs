@@ -3,8 +3,10 @@
 use super::{Screen, Size};
 use crate::{
     full::{
-        frame::{Frame, Row, wrapped},
-        heading, question, under_way,
+        frame::{Frame, Row, framed_columns, wrapped},
+        heading, question,
+        reading::is_agreement,
+        under_way,
     },
     model::{Conversation, Desk, Front, Step},
     page::{Look, Style},
@@ -31,12 +33,20 @@ impl Screen {
         let columns = size.columns;
         match (desk.front(), prompt) {
             (Some(front), _) => {
-                let look = Look { columns, styled };
-                self.question(desk, &front, size, look, is_settling, &mut frame);
+                let inner = Size {
+                    columns: framed_columns(columns),
+                    ..size
+                };
+                let look = Look {
+                    columns: inner.columns,
+                    styled,
+                };
+                self.question(desk, &front, inner, look, is_settling, &mut frame);
+                frame.enclose(columns);
             }
             (None, Some(prompt)) => {
                 self.home.follow(talk);
-                for row in self.home.rows(talk, prompt, columns) {
+                for row in self.home.rows(talk, prompt, size) {
                     frame.push(row);
                 }
                 if is_settling {
@@ -94,7 +104,8 @@ impl Screen {
         if let Some(issue) = issue {
             foot.extend(question::issue(&issue, columns));
         }
-        let keys = |has_code| question::keys(&view, self.is_helping, has_code, columns);
+        let keys =
+            |has_code, agrees| question::keys(&view, self.is_helping, has_code, agrees, columns);
         let room = |keys: &[Row]| {
             let below = foot.len().saturating_add(keys.len());
             size.rows.saturating_sub(1).saturating_sub(below)
@@ -103,20 +114,26 @@ impl Screen {
         let told = body.len().saturating_add(1);
         let code = self
             .code
-            .rows(front, look, room(&keys(true)).saturating_sub(told));
-        let keys = keys(!code.is_empty());
-        let room = room(&keys);
-        // The notice takes as many rows as the keys, so that nothing else moves.
-        match is_settling {
-            true => {
-                foot.push(moment(columns));
-                foot.extend(keys.iter().skip(1).map(|_| Row::new(columns)));
-            }
-            false => foot.extend(keys),
-        }
+            .rows(front, look, room(&keys(true, true)).saturating_sub(told));
+        let is_read = code.is_empty() && is_agreement(&front.step);
+        let (offered, unread) = (keys(!code.is_empty(), true), keys(false, false));
+        let height = head.height().saturating_add(body.len());
+        // The rows stay where they are when the keys change.
+        let is_cut = height > room(&offered);
+        let room = match is_read && is_cut && unread.len() > offered.len() {
+            true => room(&unread),
+            false => room(&offered),
+        };
         if code.is_empty() {
             *frame = head;
+            let spare = room.saturating_sub(height);
+            if spare > 0 && frame.height() > 1 && !body.is_empty() {
+                frame.push(Row::new(columns));
+            }
             self.reading.put(frame, body, focused, room, columns);
+            if spare > 1 {
+                frame.push(Row::new(columns));
+            }
         } else {
             let taken = code.len().saturating_add(body.len());
             let head = head.into_rows().into_iter();
@@ -124,7 +141,16 @@ impl Screen {
                 frame.push(row);
             }
         }
-        for row in code.into_iter().chain(foot) {
+        let keys = match is_settling {
+            true => vec![moment(columns).ours(Style::Dim, "  Esc cancel")],
+            false if is_read && !self.reading.is_whole() => unread,
+            false => offered,
+        };
+        let below = size.rows.saturating_sub(1).saturating_sub(room);
+        let taken = foot.len().saturating_add(keys.len());
+        let left = below.saturating_sub(taken);
+        foot.extend((0..left).map(|_| Row::new(columns)));
+        for row in code.into_iter().chain(foot).chain(keys) {
             frame.push(row);
         }
     }
