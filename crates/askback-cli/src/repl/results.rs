@@ -6,6 +6,7 @@ use askback_host::{
     content,
     page::{Style, out},
     text::{PeerText, given},
+    wire::indented,
     words,
 };
 use serde_json::Value;
@@ -131,7 +132,7 @@ impl Repl<'_> {
         let bytes = match (&parts[..], number) {
             ([], None) => {
                 let text = match &shown.result {
-                    Some(result) => serde_json::to_string_pretty(&**result).unwrap_or_default(),
+                    Some(result) => indented(&result.to_string()),
                     None => shown.text.raw().to_owned(),
                 };
                 (text + "\n").into_bytes()

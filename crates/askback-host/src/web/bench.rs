@@ -176,7 +176,7 @@ impl Results {
         };
         let structured = outcome.structured.as_deref();
         let structured = structured.map(|json| PeerText::from(indented(&text::json(json))));
-        let json = serde_json::to_vec_pretty(&outcome.json).unwrap_or_default();
+        let json = indented(&outcome.json.to_string());
         let contents = content::files(&outcome.json);
         let mut files = vec![self.file(json.into(), "result.json")];
         files.extend(

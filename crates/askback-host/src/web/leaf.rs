@@ -16,10 +16,11 @@ use tokio::{
 };
 
 use super::{
-    LOG_LINES, OPENING_PAUSE, TABS,
+    LOG_LINES, TABS,
     bench::{self, BenchState},
     form,
     html::Html,
+    opening::OpeningPace,
     question,
     serve::{self, WebService},
     snapshot::{Shared, Submission},
@@ -62,8 +63,8 @@ pub struct WebPage {
     page: Page,
     log: VecDeque<String>,
     serving: JoinHandle<()>,
-    /// When the browser was last opened; `None` if questions do not open it.
-    last_opening: Option<Instant>,
+    /// `None` if questions do not open the browser.
+    pace: Option<OpeningPace>,
 }
 
 #[derive(Template)]
@@ -117,13 +118,13 @@ impl WebPage {
             page: Page::new(LOOK),
             log: VecDeque::new(),
             serving: tokio::spawn(serving),
-            last_opening: None,
+            pace: None,
         })
     }
 
-    /// Makes a question open the browser if no browser shows the page, at most every 30 seconds.
+    /// Makes a question open the browser if no browser shows the page, at most once a minute.
     pub fn open_for_questions(&mut self) {
-        self.last_opening = Some(Instant::now());
+        self.pace = Some(OpeningPace::new(Instant::now()));
     }
 
     /// Whether a browser shows the page. A browser without JavaScript does not count.
@@ -133,13 +134,13 @@ impl WebPage {
 
     /// Opens the browser if none shows the page.
     fn reopen(&mut self) {
-        let is_due = self
-            .last_opening
-            .is_some_and(|last| last.elapsed() >= OPENING_PAUSE);
-        if !is_due || *self.shared.is_open.borrow() {
+        if *self.shared.is_open.borrow() {
             return;
         }
-        self.last_opening = Some(Instant::now());
+        let pace = self.pace.as_mut();
+        if !pace.is_some_and(|pace| pace.take(Instant::now())) {
+            return;
+        }
         // The question waits for another front end if this fails.
         if self.shared.visit.renew().is_ok() {
             let _ = self.open_browser();

@@ -19,6 +19,7 @@ mod bench;
 mod form;
 mod html;
 mod leaf;
+mod opening;
 mod question;
 mod serve;
 mod snapshot;
@@ -49,8 +50,5 @@ const PACE: Duration = Duration::from_millis(50);
 
 /// The interval between comments that keep an event stream alive.
 const BEAT: Duration = Duration::from_secs(15);
-
-/// The minimum time between two openings of the browser.
-const OPENING_PAUSE: Duration = Duration::from_secs(30);
 
 const LOG_LINES: usize = 500;

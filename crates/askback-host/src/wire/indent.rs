@@ -3,7 +3,12 @@
 /// The maximum length of a list or object that stays on one line.
 const INLINE: usize = 60;
 
-/// Indents JSON. Changes only whitespace: duplicate names and the spelling of numbers are kept.
+/// The number of nested lists and objects that are indented. Deeper ones stay on the line of their
+/// parent: a peer chooses the depth, and each line of it would begin with that many blanks.
+const MAX_INDENTED_DEPTH: usize = 16;
+
+/// Indents JSON. Changes only whitespace: duplicate names and the spelling of numbers are kept. The
+/// result is at most `2 * MAX_INDENTED_DEPTH + 2` times as long.
 pub fn indented(json: &str) -> String {
     let mut out = String::with_capacity(json.len().saturating_mul(2));
     let mut depth = 0_usize;
@@ -16,19 +21,20 @@ pub fn indented(json: &str) -> String {
                 None => {
                     depth = depth.saturating_add(1);
                     out.push(c);
-                    line(&mut out, depth);
+                    line(&mut out, depth, depth);
                     rest = &rest[1..];
                     continue;
                 }
             },
             '}' | ']' => {
+                let inner = depth;
                 depth = depth.saturating_sub(1);
-                line(&mut out, depth);
+                line(&mut out, inner, depth);
                 &rest[..1]
             }
             ',' => {
                 out.push(',');
-                line(&mut out, depth);
+                line(&mut out, depth, depth);
                 rest = &rest[1..];
                 continue;
             }
@@ -49,9 +55,12 @@ pub fn indented(json: &str) -> String {
     out
 }
 
-fn line(out: &mut String, depth: usize) {
-    out.push('\n');
-    out.extend(std::iter::repeat_n("  ", depth));
+/// Begins a line inside a list or object at the depth `inside`, unless it is too deep.
+fn line(out: &mut String, inside: usize, depth: usize) {
+    if inside <= MAX_INDENTED_DEPTH {
+        out.push('\n');
+        out.extend(std::iter::repeat_n("  ", depth));
+    }
 }
 
 fn string(text: &str) -> usize {
@@ -111,5 +120,35 @@ mod tests {
         check("}}}", "\n}\n}\n}");
         check("\"open", "\"open");
         check("[[[", "[\n  [\n    [\n      ");
+    }
+
+    /// The length and the depth of the result do not grow with the depth of the JSON.
+    #[test]
+    fn deep_json_is_indented_up_to_a_depth() {
+        #[track_caller]
+        fn check(json: &str) {
+            let indented = indented(json);
+            let most = json.len() * (2 * MAX_INDENTED_DEPTH + 2);
+            assert!(indented.len() <= most, "{} bytes", indented.len());
+            let deepest = indented
+                .lines()
+                .map(|line| line.len() - line.trim_start().len());
+            assert_eq!(deepest.max(), Some(2 * MAX_INDENTED_DEPTH));
+            assert_eq!(indented.replace([' ', '\n'], ""), json);
+        }
+        const BYTES: usize = 64 << 10;
+        check(&"[".repeat(BYTES));
+        check(&["[".repeat(BYTES / 2), "]".repeat(BYTES / 2)].concat());
+        check(&r#"{"a":"#.repeat(BYTES / 5));
+        // The depth at which serde stops, and many values there.
+        check(
+            &[
+                "[".repeat(127),
+                "1,".repeat(BYTES / 2),
+                "1".to_owned(),
+                "]".repeat(127),
+            ]
+            .concat(),
+        );
     }
 }

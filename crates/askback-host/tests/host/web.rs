@@ -803,3 +803,25 @@ async fn a_result_is_drawn_with_its_files() {
         assert_eq!(answer.header("x-content-type-options"), "nosniff");
     }
 }
+
+/// The page grows with the length of a text, and not with its depth.
+#[tokio::test]
+async fn a_deep_text_makes_no_long_page() {
+    const BYTES: usize = 64 << 10;
+    for open in [">", "[", "> - ", "{\"a\":"] {
+        let deep = open.repeat(BYTES / open.len());
+        let mut stage = Stage::new(vec![form(&deep, r#""name": {"type": "string"}"#, "")]);
+        let browser = stage.enter().await;
+        let outcome = CallOutcome {
+            text: deep.as_str().into(),
+            structured: Some(deep),
+            json: json!({}),
+            failed: false,
+        };
+        let call = Call::Tool("dig".to_owned());
+        stage.leaf.result(stage.talk.seen(), &call, &outcome);
+        let page = stage.look(&browser).await;
+        // A character takes up to five bytes in HTML.
+        assert!(page.len() < 20 * BYTES, "{open}: {} bytes", page.len());
+    }
+}

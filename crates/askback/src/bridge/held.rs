@@ -25,7 +25,7 @@ use tokio::{
 };
 
 use super::{
-    Forward, ForwardClient, ForwardCtx, Forwarded, HoldFor,
+    Forward, ForwardClient, ForwardCtx, Forwarded, HoldFor, Withdrawal, WithdrawalReason,
     hold::{Arrival, CallKey, HeldCalls, Hold, Step},
     upstream::{self, Upstream},
 };
@@ -59,6 +59,8 @@ pub(super) struct LiveCall {
     state: Mutex<CallState>,
     /// Something is another now, here or in the list of calls.
     changed: Notify,
+    /// Why its questions were withdrawn.
+    withdrawal: Withdrawal,
 }
 
 #[derive(Default)]
@@ -105,7 +107,20 @@ impl LiveCalls {
     /// Ends the work on all calls.
     pub(super) fn end(&self) {
         let live = mem::take(&mut self.lock().live);
-        live.into_values().for_each(|call| call.abort());
+        for call in live.into_values() {
+            call.withdrawal.set(WithdrawalReason::ClientGone);
+            call.abort();
+        }
+    }
+
+    /// Why the questions of a call were withdrawn. If it is not known which call asks, there must be
+    /// only one.
+    pub(super) fn withdrawal(&self, call: Option<&Arc<LiveCall>>) -> Withdrawal {
+        let state = self.lock();
+        let mut live = state.live.values();
+        let only = live.next().filter(|_| live.next().is_none());
+        let call = call.or(only);
+        call.map(|call| call.withdrawal.clone()).unwrap_or_default()
     }
 
     /// Forgets a call, and ends the work on it.
@@ -114,6 +129,7 @@ impl LiveCalls {
         state.held.forget(call.id);
         state.live.remove(&call.id);
         drop(state);
+        call.withdrawal.set(WithdrawalReason::CallCancelled);
         call.abort();
     }
 
@@ -127,6 +143,7 @@ impl LiveCalls {
                 let until = state.held.until(call.id, keep);
                 if until.is_some_and(|until| until <= self.now()) {
                     state.held.expire(call.id);
+                    call.withdrawal.set(WithdrawalReason::CallExpired);
                     state.live.remove(&call.id);
                     return;
                 }
@@ -312,6 +329,7 @@ impl HoldingUpstream {
                 id,
                 state: Mutex::default(),
                 changed: Notify::new(),
+                withdrawal: Withdrawal::default(),
             })
         });
         let call = Arc::clone(call);

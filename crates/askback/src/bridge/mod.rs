@@ -28,7 +28,7 @@ use std::{
     future::{Future, pending},
     io,
     pin::pin,
-    sync::Arc,
+    sync::{Arc, OnceLock},
 };
 
 use askback_core::{
@@ -71,6 +71,48 @@ pub trait Answers: Send + Sync + 'static {
     ///
     /// The server gets this error as the answer.
     fn answer(&self, question: HostQuestion) -> BoxFuture<'_, Result<InputResponse>>;
+
+    /// Like [`Answers::answer`]. `withdrawal` says why the future was dropped.
+    ///
+    /// # Errors
+    ///
+    /// As [`Answers::answer`].
+    fn answer_unless(
+        &self,
+        question: HostQuestion,
+        withdrawal: Withdrawal,
+    ) -> BoxFuture<'_, Result<InputResponse>> {
+        let _ = withdrawal;
+        self.answer(question)
+    }
+}
+
+/// Why a question was withdrawn, once it was.
+#[derive(Debug, Clone, Default)]
+pub struct Withdrawal(Arc<OnceLock<WithdrawalReason>>);
+
+/// Why a question was withdrawn although the server did not withdraw it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum WithdrawalReason {
+    /// The client cancelled the call.
+    CallCancelled,
+    /// The call was returned to the client, and the client did not repeat it in time.
+    CallExpired,
+    /// The client disconnected.
+    ClientGone,
+}
+
+impl Withdrawal {
+    /// Returns the reason. `None` if the server withdrew the question, or if its call is not known.
+    pub fn reason(&self) -> Option<WithdrawalReason> {
+        self.0.get().copied()
+    }
+
+    /// Sets the reason, unless there is one.
+    fn set(&self, reason: WithdrawalReason) {
+        // The first reason is the cause of the others.
+        let _ = self.0.set(reason);
+    }
 }
 
 /// Answers no questions, so servers see only the client's own capabilities. Questions of other kinds are declined, and

@@ -317,7 +317,8 @@ impl Session {
         let of_id = |call| self.calls().get(&call)?.held.clone();
         let call = held.cloned().or_else(|| question.call.and_then(of_id));
         let _asking = self.live_calls.asking(call.as_ref());
-        self.answers.answer(question).await
+        let withdrawal = self.live_calls.withdrawal(call.as_ref());
+        self.answers.answer_unless(question, withdrawal).await
     }
 
     /// If this call already opened the link, returns how long to wait before giving the same answer again.
