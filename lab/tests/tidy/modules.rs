@@ -72,6 +72,7 @@ const OF_ASKBACK: Map = &[
     ("roots", &[]),
     ("entropy", &[]),
     ("schema", &[]),
+    ("skill_file", &[]),
     ("span", &[]),
     ("private_file", &["entropy"]),
     ("store", &["clock", "entropy", "private_file"]),
@@ -92,7 +93,14 @@ const OF_ASKBACK: Map = &[
     ("transport", &["authorization"]),
     (
         "client",
-        &["error", "extension", "schema", "span", "transport"],
+        &[
+            "error",
+            "extension",
+            "schema",
+            "skill_file",
+            "span",
+            "transport",
+        ],
     ),
     (
         "server",
@@ -108,6 +116,7 @@ const OF_ASKBACK: Map = &[
             "journal",
             "keys",
             "schema",
+            "skill_file",
             "span",
             "store",
             "transport",

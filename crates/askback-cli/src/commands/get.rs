@@ -6,13 +6,7 @@ use askback::{
     client::{Client, check_skill_file},
     protocol::{ReadResourceResult, ResourceContents, Skill},
 };
-use askback_host::{
-    content,
-    model::Call,
-    page::out,
-    text::{PeerText, given},
-    words,
-};
+use askback_host::{content, model::Call, page::out, text::PeerText, words};
 
 use super::{answers, call::left_out, retry};
 use crate::{
@@ -140,8 +134,9 @@ fn check_skill(skills: &[Skill], uri: &str, read: &ReadResourceResult) -> Result
     let lists = |skill: &&Skill| skill.resources.iter().flatten().any(|file| file.uri == uri);
     for skill in skills.iter().filter(lists) {
         check_skill_file(skill, uri, read).map_err(|why| {
-            let error = words!("{}", given(why.to_string()));
+            let error = "the file is not what the server's list of skills says:";
             Error::new(Kind::Protocol, error)
+                .quoting(why.to_string())
                 .hint("The server may have changed the skill: try again.")
         })?;
     }

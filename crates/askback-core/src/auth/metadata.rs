@@ -14,139 +14,79 @@ use serde::{Deserialize, Serialize};
 use super::{BadScopes, Scopes};
 use crate::json;
 
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[non_exhaustive]
-pub struct ProtectedResource {
-    /// The URL that identifies the server: the audience of its tokens.
-    pub resource: String,
-    #[serde(
-        default,
-        deserialize_with = "json::texts",
-        skip_serializing_if = "Vec::is_empty"
-    )]
-    pub authorization_servers: Vec<String>,
-    /// The scopes for the server's usual operations. A single request may need entirely different
-    /// ones.
-    #[serde(
-        default,
-        deserialize_with = "json::optional_texts",
-        skip_serializing_if = "Option::is_none"
-    )]
-    pub scopes_supported: Option<Vec<String>>,
-    /// How a token may be sent. MCP uses only `header`.
-    #[serde(
-        default,
-        deserialize_with = "json::texts",
-        skip_serializing_if = "Vec::is_empty"
-    )]
-    pub bearer_methods_supported: Vec<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub resource_name: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub resource_documentation: Option<String>,
-    /// The algorithms with which a client may prove that it holds the key of a token (RFC 9449).
-    #[serde(
-        default,
-        deserialize_with = "json::texts",
-        skip_serializing_if = "Vec::is_empty"
-    )]
-    pub dpop_signing_alg_values_supported: Vec<String>,
-    /// Whether every token must be bound to a key (RFC 9449).
-    #[serde(
-        default,
-        deserialize_with = "json::flag",
-        skip_serializing_if = "core::ops::Not::not"
-    )]
-    pub dpop_bound_access_tokens_required: bool,
+/// Defines documents. An optional member (`?`) is read by the first function, and left out if the second says so.
+macro_rules! documents {
+    ($($(#[$attr:meta])* struct $name:ident {
+        $(#[$first_attr:meta])* $first:ident: $first_type:ty;
+        $($(#[$doc:meta])* $field:ident?: $type:ty = $read:literal, $skip:literal;)*
+    })*) => {$(
+        $(#[$attr])*
+        #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+        #[non_exhaustive]
+        pub struct $name {
+            $(#[$first_attr])*
+            pub $first: $first_type,
+            $(
+                $(#[$doc])*
+                #[serde(default, deserialize_with = $read, skip_serializing_if = $skip)]
+                pub $field: $type,
+            )*
+        }
+    )*};
 }
 
-/// OAuth 2.0 Authorization Server Metadata (RFC 8414), or the same members in OpenID Connect
-/// Discovery.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[non_exhaustive]
-pub struct AuthorizationServer {
-    /// The issuer, a URL that is compared as text.
-    pub issuer: String,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub authorization_endpoint: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub token_endpoint: Option<String>,
-    /// Where clients register (RFC 7591).
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub registration_endpoint: Option<String>,
-    /// Where tokens are revoked (RFC 7009).
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub revocation_endpoint: Option<String>,
-    /// Where a device requests its codes (RFC 8628).
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub device_authorization_endpoint: Option<String>,
-    /// Where a server checks a token (RFC 7662).
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub introspection_endpoint: Option<String>,
-    /// Where its public keys are.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub jwks_uri: Option<String>,
-    #[serde(
-        default,
-        deserialize_with = "json::optional_texts",
-        skip_serializing_if = "Option::is_none"
-    )]
-    pub scopes_supported: Option<Vec<String>>,
-    #[serde(
-        default,
-        deserialize_with = "json::texts",
-        skip_serializing_if = "Vec::is_empty"
-    )]
-    pub response_types_supported: Vec<String>,
-    /// The supported grants. If absent, the authorization code grant (RFC 8414, 2).
-    #[serde(
-        default,
-        deserialize_with = "json::optional_texts",
-        skip_serializing_if = "Option::is_none"
-    )]
-    pub grant_types_supported: Option<Vec<String>>,
-    /// The supported PKCE methods. If absent, PKCE is not supported.
-    #[serde(
-        default,
-        deserialize_with = "json::optional_texts",
-        skip_serializing_if = "Option::is_none"
-    )]
-    pub code_challenge_methods_supported: Option<Vec<String>>,
-    /// How a client authenticates. If absent, `client_secret_basic`.
-    #[serde(
-        default,
-        deserialize_with = "json::optional_texts",
-        skip_serializing_if = "Option::is_none"
-    )]
-    pub token_endpoint_auth_methods_supported: Option<Vec<String>>,
-    /// The signature algorithms for that authentication.
-    #[serde(
-        default,
-        deserialize_with = "json::optional_texts",
-        skip_serializing_if = "Option::is_none"
-    )]
-    pub token_endpoint_auth_signing_alg_values_supported: Option<Vec<String>>,
-    /// Whether every authorization response names its issuer (RFC 9207).
-    #[serde(
-        default,
-        deserialize_with = "json::flag",
-        skip_serializing_if = "core::ops::Not::not"
-    )]
-    pub authorization_response_iss_parameter_supported: bool,
-    /// Whether a document's URL can be a client id (OAuth Client ID Metadata Document).
-    #[serde(
-        default,
-        deserialize_with = "json::flag",
-        skip_serializing_if = "core::ops::Not::not"
-    )]
-    pub client_id_metadata_document_supported: bool,
-    /// The algorithms with which a client may prove that it holds the key of a token (RFC 9449).
-    #[serde(
-        default,
-        deserialize_with = "json::optional_texts",
-        skip_serializing_if = "Option::is_none"
-    )]
-    pub dpop_signing_alg_values_supported: Option<Vec<String>>,
+documents! {
+    struct ProtectedResource {
+        /// The URL that identifies the server: the audience of its tokens.
+        resource: String;
+        authorization_servers?: Vec<String> = "json::texts", "Vec::is_empty";
+        /// The scopes for the server's usual operations. A single request may need entirely different
+        /// ones.
+        scopes_supported?: Option<Vec<String>> = "json::optional_texts", "Option::is_none";
+        /// How a token may be sent. MCP uses only `header`.
+        bearer_methods_supported?: Vec<String> = "json::texts", "Vec::is_empty";
+        resource_name?: Option<String> = "Option::deserialize", "Option::is_none";
+        resource_documentation?: Option<String> = "Option::deserialize", "Option::is_none";
+        /// The algorithms with which a client may prove that it holds the key of a token (RFC 9449).
+        dpop_signing_alg_values_supported?: Vec<String> = "json::texts", "Vec::is_empty";
+        /// Whether every token must be bound to a key (RFC 9449).
+        dpop_bound_access_tokens_required?: bool = "json::flag", "core::ops::Not::not";
+    }
+
+    /// OAuth 2.0 Authorization Server Metadata (RFC 8414), or the same members in OpenID Connect
+    /// Discovery.
+    struct AuthorizationServer {
+        /// The issuer, a URL that is compared as text.
+        issuer: String;
+        authorization_endpoint?: Option<String> = "Option::deserialize", "Option::is_none";
+        token_endpoint?: Option<String> = "Option::deserialize", "Option::is_none";
+        /// Where clients register (RFC 7591).
+        registration_endpoint?: Option<String> = "Option::deserialize", "Option::is_none";
+        /// Where tokens are revoked (RFC 7009).
+        revocation_endpoint?: Option<String> = "Option::deserialize", "Option::is_none";
+        /// Where a device requests its codes (RFC 8628).
+        device_authorization_endpoint?: Option<String> = "Option::deserialize", "Option::is_none";
+        /// Where a server checks a token (RFC 7662).
+        introspection_endpoint?: Option<String> = "Option::deserialize", "Option::is_none";
+        /// Where its public keys are.
+        jwks_uri?: Option<String> = "Option::deserialize", "Option::is_none";
+        scopes_supported?: Option<Vec<String>> = "json::optional_texts", "Option::is_none";
+        response_types_supported?: Vec<String> = "json::texts", "Vec::is_empty";
+        /// The supported grants. If absent, the authorization code grant (RFC 8414, 2).
+        grant_types_supported?: Option<Vec<String>> = "json::optional_texts", "Option::is_none";
+        /// The supported PKCE methods. If absent, PKCE is not supported.
+        code_challenge_methods_supported?: Option<Vec<String>> = "json::optional_texts", "Option::is_none";
+        /// How a client authenticates. If absent, `client_secret_basic`.
+        token_endpoint_auth_methods_supported?: Option<Vec<String>> = "json::optional_texts", "Option::is_none";
+        /// The signature algorithms for that authentication.
+        token_endpoint_auth_signing_alg_values_supported?: Option<Vec<String>> = "json::optional_texts", "Option::is_none";
+        /// Whether every authorization response names its issuer (RFC 9207).
+        authorization_response_iss_parameter_supported?: bool = "json::flag", "core::ops::Not::not";
+        /// Whether a document's URL can be a client id (OAuth Client ID Metadata Document).
+        client_id_metadata_document_supported?: bool = "json::flag", "core::ops::Not::not";
+        /// The algorithms with which a client may prove that it holds the key of a token (RFC 9449).
+        dpop_signing_alg_values_supported?: Option<Vec<String>> = "json::optional_texts", "Option::is_none";
+    }
 }
 
 /// The name of a server or issuer is not a usable URL.

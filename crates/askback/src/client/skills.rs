@@ -102,7 +102,7 @@ impl Client {
             .and_then(|params| {
                 OtherRequest::new("resources/read", Some(&params)).map_err(|error| error.message)
             });
-        let request = request.map_err(|why| ClientError::Protocol(why.into()))?;
+        let request = request.map_err(ClientError::Protocol)?;
         let raw = self.request(request.into()).await?;
         let result = ReadResourceResult::from_text(raw.get());
         check_skill_file(

@@ -194,6 +194,8 @@ fn result_shape(case: &Case, revision: Revision, result: &Value) -> String {
         ("resources/list", _) => "ListResourcesResult",
         ("resources/templates/list", _) => "ListResourceTemplatesResult",
         ("resources/read", _) => "ReadResourceResult",
+        ("skills/list", _) => "ListSkillsResult",
+        ("skills/get", _) => "GetSkillResult",
         ("subscriptions/listen", _) => "SubscriptionsListenResult",
         ("completion/complete", _) => "CompleteResult",
         ("elicitation/create", _) => "ElicitResult",

@@ -135,7 +135,7 @@ impl CallContext {
         Ok(self.write(
             id,
             Outcome::Done(ListSkillsResult {
-                skills: page.iter().map(|skill| Skill::clone(skill)).collect(),
+                skills: page.iter().copied().cloned().collect(),
                 next_cursor,
                 ttl_ms: i64::try_from(millis(self.shared.cache.ttl)).ok(),
                 cache_scope: Some(self.shared.cache.scope),
