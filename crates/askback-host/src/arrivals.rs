@@ -17,7 +17,9 @@ use tokio::sync::{
 };
 
 use crate::{
-    model::{Claims, Question},
+    ending::QuestionEnd,
+    model::{Claims, Question, TypedChange},
+    question_link::QuestionLink,
     receipts::ShownReply,
     server_id::ServerId,
     text::Words,
@@ -37,9 +39,15 @@ pub enum Arrival {
         question: Box<Question>,
         /// Where to send the reply.
         reply: oneshot::Sender<ShownReply>,
+        /// The program that holds the question, if it is another one.
+        link: Option<QuestionLink>,
     },
     /// The caller no longer waits for the question with this number.
     Withdrawn(u64),
+    /// The question with this number ended in the program that holds it.
+    Ended(u64, QuestionEnd),
+    /// Another front end changed what is typed in the question with this number.
+    Typed(u64, Vec<TypedChange>),
     /// The question with this number was answered in another way.
     Settled(u64),
     /// An event of the server.

@@ -18,7 +18,7 @@ use std::{
 
 use askback::{internal::future::BoxFuture, limits::Limits, protocol::CreateMessageResult};
 use tokio::{
-    sync::oneshot,
+    sync::{oneshot, watch},
     time::{Instant, sleep, sleep_until},
 };
 
@@ -34,6 +34,7 @@ use crate::{
     },
     models::{Model, ModelError},
     page::{Page, Rows, Style, out::Unwritten},
+    question_link::TypedState,
     receipts::{Showing, ShownReply},
     relay::{Arrivals, ServerId},
     remarks::Remarks,
@@ -54,6 +55,8 @@ pub struct Host {
     leaf: Box<dyn Leaf>,
     arrivals: Arrivals,
     replies: HashMap<u64, oneshot::Sender<ShownReply>>,
+    /// Where to send what is typed in the questions that another program holds.
+    typed: HashMap<u64, watch::Sender<Option<TypedState>>>,
     /// The current question and when it was first shown.
     front: Option<(u64, SystemTime)>,
     is_scripted: bool,
@@ -96,6 +99,7 @@ impl Host {
             leaf,
             arrivals,
             replies: HashMap::new(),
+            typed: HashMap::new(),
             front: None,
             is_scripted: false,
             asked: HashMap::new(),
@@ -514,10 +518,14 @@ impl Host {
         let desk = self.talk.server(server).desk();
         let at_work = self.at_work.look(server, desk);
         self.leaf.happened(desk, &happened);
+        if let Some(front) = desk.front().map(|front| front.id) {
+            self.note_typed(server, front);
+        }
         for effect in happened.effects {
             match effect {
                 Effect::Answer(OURS, reply) => self.ours = Some(reply),
                 Effect::Answer(id, reply) => {
+                    self.typed.remove(&id);
                     let asked = self.asked.remove(&id);
                     if let (Some(witness), Some(asked)) = (&mut self.witness, asked) {
                         witness(&asked, &reply);

@@ -164,6 +164,10 @@ pub(crate) fn notice(page: &mut Page, asker: &Asker, notice: &Notice) {
             page.blank();
             page.say(Style::Warning, words!("{} withdrew its question.", name));
         }
+        Notice::Ended(end) => {
+            page.blank();
+            page.say(Style::Warning, end.words(name));
+        }
         Notice::LinkNeeded => {
             let words = words!("{} is not told. The call fails: it needs the link.", name);
             page.say(Style::Plain, words);
@@ -194,6 +198,11 @@ pub(crate) fn notice(page: &mut Page, asker: &Asker, notice: &Notice) {
         }
         Notice::Restored => {
             let words = "What you had written before is there again.";
+            page.say(Style::Plain, words);
+        }
+        Notice::TypedElsewhere => {
+            let words =
+                "This question is also filled in elsewhere: what is typed there appears here.";
             page.say(Style::Plain, words);
         }
         Notice::Muted => {

@@ -4,7 +4,7 @@
 use std::{
     collections::VecDeque,
     sync::{
-        Arc, Mutex, PoisonError,
+        Arc, Mutex, OnceLock, PoisonError,
         atomic::{AtomicU64, Ordering},
     },
 };
@@ -24,8 +24,9 @@ use tokio::sync::oneshot;
 
 use crate::{
     arrivals::{self, Sender},
+    ending::QuestionEnd,
     folder,
-    model::{Ask, Call, Claims, PERSON, Question, Refused, Reply, Wants, Why},
+    model::{Ask, Call, Claims, PERSON, Question, Refused, Reply, TypedChange, Wants, Why},
     receipts::{Receipts, ShownReply, add_receipt},
     tasks::Tasks,
     text::{Words, given},
@@ -35,6 +36,7 @@ use crate::{
 
 pub use crate::{
     arrivals::{Arrival, Arrivals, Surplus},
+    question_link::QuestionLink,
     server_id::ServerId,
 };
 
@@ -132,7 +134,7 @@ impl Relay {
         question: Question,
         returned: impl Future<Output = String>,
     ) -> Reply {
-        let (waiting, replied) = self.put(None, question);
+        let (waiting, replied) = self.put(None, question, None);
         let reply = tokio::select! {
             reply = replied => reply.map_or(Reply::Cancelled(Why::Nobody), |shown| shown.reply),
             address = returned => {
@@ -146,7 +148,7 @@ impl Relay {
 
     /// Asks the user a question of this program, outside of any call.
     pub async fn confirm(&self, question: Question) -> Reply {
-        let (waiting, replied) = self.put(None, question);
+        let (waiting, replied) = self.put(None, question, None);
         let reply = replied.await;
         std::mem::forget(waiting);
         reply.map_or(Reply::Cancelled(Why::Nobody), |shown| shown.reply)
@@ -191,7 +193,7 @@ impl Relay {
     /// If the reply is not for a form.
     pub async fn fill(self, form: HostQuestion<ElicitFormParams>) -> Result<ElicitResult> {
         let question = ElicitParams::Form(form.request.clone());
-        let shown = self.reply_to_form(form).await;
+        let shown = self.reply_to_form(form, None).await;
         self.elicited(&question, shown)
     }
 
@@ -215,12 +217,16 @@ impl Relay {
         Ok(answer)
     }
 
-    async fn reply_to_form(&self, form: HostQuestion<ElicitFormParams>) -> ShownReply {
+    async fn reply_to_form(
+        &self,
+        form: HostQuestion<ElicitFormParams>,
+        link: Option<QuestionLink>,
+    ) -> ShownReply {
         let ask = Ask::Form {
             message: form.request.message.clone(),
             schema: FormSchema::clone(&form.request.requested_schema),
         };
-        self.ask(form, ask).await
+        self.ask(form, ask, link).await
     }
 
     /// Asks the user to open a link.
@@ -230,11 +236,15 @@ impl Relay {
     /// If the reply is not for a link.
     pub async fn open(self, link: HostQuestion<ElicitUrlParams>) -> Result<ElicitResult> {
         let question = ElicitParams::Url(link.request.clone());
-        let shown = self.reply_to_link(link).await;
+        let shown = self.reply_to_link(link, None).await;
         self.elicited(&question, shown)
     }
 
-    async fn reply_to_link(&self, link: HostQuestion<ElicitUrlParams>) -> ShownReply {
+    async fn reply_to_link(
+        &self,
+        link: HostQuestion<ElicitUrlParams>,
+        program: Option<QuestionLink>,
+    ) -> ShownReply {
         let visit = link.call.filter(|_| link.retried).map(|call| Visit {
             server: self.server,
             call,
@@ -248,7 +258,7 @@ impl Relay {
             retried: link.retried,
             again: visit.as_ref().is_some_and(|visit| self.leaves(visit)),
         };
-        let shown = self.ask(link, ask).await;
+        let shown = self.ask(link, ask, program).await;
         if let (Reply::Link, Some(visit)) = (&shown.reply, visit) {
             self.visits(visit);
         }
@@ -262,7 +272,7 @@ impl Relay {
     /// As the methods for each kind of question.
     pub async fn answer(self, question: HostQuestion) -> Result<InputResponse> {
         let request = question.request.clone();
-        let shown = self.reply_to(question).await;
+        let shown = self.reply_to(question, None).await;
         let is_unasked = matches!(shown.reply, Reply::Cancelled(Why::Nobody | Why::Unmatched));
         Ok(match self.response(&request, shown)? {
             InputResponse::Elicit(answer) if is_unasked => {
@@ -296,7 +306,7 @@ impl Relay {
         request: HostQuestion<CreateMessageParams>,
     ) -> Result<CreateMessageResult> {
         let ask = Ask::Sample(Box::new(request.request.clone()));
-        sampled(self.ask(request, ask).await.reply)
+        sampled(self.ask(request, ask, None).await.reply)
     }
 
     /// Asks the user for folders.
@@ -305,19 +315,24 @@ impl Relay {
     ///
     /// If the user declines or cancels.
     pub async fn roots(self, request: HostQuestion<RequestParams>) -> Result<Vec<Root>> {
-        listed(self.ask(request, Ask::Roots).await.reply)
+        listed(self.ask(request, Ask::Roots, None).await.reply)
     }
 
-    pub(crate) async fn reply_to(&self, question: HostQuestion) -> ShownReply {
+    /// Asks a question. `link` connects it with the program that holds it.
+    pub(crate) async fn reply_to(
+        &self,
+        question: HostQuestion,
+        link: Option<QuestionLink>,
+    ) -> ShownReply {
         match question.request.clone() {
             InputRequest::Elicit(ElicitParams::Form(form)) => {
-                self.reply_to_form(question.with(form)).await
+                self.reply_to_form(question.with(form), link).await
             }
-            InputRequest::Elicit(ElicitParams::Url(link)) => {
-                self.reply_to_link(question.with(link)).await
+            InputRequest::Elicit(ElicitParams::Url(url)) => {
+                self.reply_to_link(question.with(url), link).await
             }
-            InputRequest::Sample(request) => self.ask(question, Ask::Sample(request)).await,
-            InputRequest::Roots(_) => self.ask(question, Ask::Roots).await,
+            InputRequest::Sample(request) => self.ask(question, Ask::Sample(request), link).await,
+            InputRequest::Roots(_) => self.ask(question, Ask::Roots, link).await,
         }
     }
 
@@ -345,7 +360,17 @@ impl Relay {
         }
     }
 
-    async fn ask<Q>(&self, asked: HostQuestion<Q>, ask: Ask) -> ShownReply {
+    /// Passes on what was typed in another front end.
+    pub(crate) fn retype(&self, question: u64, changes: Vec<TypedChange>) {
+        self.send(Arrival::Typed(question, changes));
+    }
+
+    async fn ask<Q>(
+        &self,
+        asked: HostQuestion<Q>,
+        ask: Ask,
+        link: Option<QuestionLink>,
+    ) -> ShownReply {
         let question = Question {
             call: asked.target.map(|target| {
                 let call = call(target);
@@ -354,7 +379,7 @@ impl Relay {
             key: asked.key,
             ask,
         };
-        let (waiting, replied) = self.put(asked.server.map(claims), question);
+        let (waiting, replied) = self.put(asked.server.map(claims), question, link);
         // The front end is gone.
         let reply = replied.await.unwrap_or(ShownReply {
             reply: Reply::Cancelled(Why::Nobody),
@@ -368,16 +393,23 @@ impl Relay {
         &self,
         claims: Option<Claims>,
         question: Question,
+        link: Option<QuestionLink>,
     ) -> (WaitingQuestion<'_>, oneshot::Receiver<ShownReply>) {
         let id = self.last.fetch_add(1, Ordering::Relaxed);
         let (reply, replied) = oneshot::channel();
-        let waiting = WaitingQuestion { id, relay: self };
+        let end = link.as_ref().map(|link| Arc::clone(&link.end));
+        let waiting = WaitingQuestion {
+            id,
+            relay: self,
+            end,
+        };
         // If the front end is gone, the caller sees that the reply channel is closed.
         self.send(Arrival::Asked {
             id,
             claims,
             question: Box::new(question),
             reply,
+            link,
         });
         (waiting, replied)
     }
@@ -387,11 +419,16 @@ impl Relay {
 struct WaitingQuestion<'a> {
     id: u64,
     relay: &'a Relay,
+    end: Option<Arc<OnceLock<QuestionEnd>>>,
 }
 
 impl Drop for WaitingQuestion<'_> {
     fn drop(&mut self) {
-        self.relay.send(Arrival::Withdrawn(self.id));
+        let end = self.end.as_ref().and_then(|end| end.get());
+        self.relay.send(match end {
+            Some(end) => Arrival::Ended(self.id, *end),
+            None => Arrival::Withdrawn(self.id),
+        });
     }
 }
 

@@ -256,7 +256,8 @@ impl Leaf for UnattendedRun {
                 | Notice::RefusedMore
                 | Notice::NoModel
                 | Notice::ModelFailed(..)
-                | Notice::LinkDone),
+                | Notice::LinkDone
+                | Notice::Ended(_)),
             ) = effect
             {
                 question::notice(&mut self.page, desk.asker(), notice);

@@ -22,7 +22,7 @@ use crate::receipts;
 use askback::Limits;
 use askback::{
     BoxFuture,
-    bridge::{Answers, Bridge, Hold, NoAnswers},
+    bridge::{Answers, Bridge, Hold, NoAnswers, Withdrawal},
     client::HostQuestion,
     protocol::{
         AnswerSource, ClientCapabilities, HasMeta as _, Implementation, InputRequest,
@@ -172,7 +172,11 @@ struct WrapAnswers {
 }
 
 impl WrapAnswers {
-    async fn answer(&self, question: HostQuestion) -> askback::Result<InputResponse> {
+    async fn answer(
+        &self,
+        question: HostQuestion,
+        withdrawal: Withdrawal,
+    ) -> askback::Result<InputResponse> {
         let by_file = match &self.script {
             Some(relay) => Some(relay.clone().answer(question.clone()).await),
             None => None,
@@ -184,8 +188,10 @@ impl WrapAnswers {
         };
         #[cfg(unix)]
         if let (Some(board), false) = (&self.board, has_answer) {
-            return board.answer(question).await;
+            return board.answer_unless(question, withdrawal).await;
         }
+        #[cfg(not(unix))]
+        let _ = withdrawal;
         match by_file {
             Some(answer) => answer,
             None => NoAnswers.answer(question).await,
@@ -217,7 +223,15 @@ impl Answers for WrapAnswers {
     }
 
     fn answer(&self, question: HostQuestion) -> BoxFuture<'_, askback::Result<InputResponse>> {
-        Box::pin(WrapAnswers::answer(self, question))
+        self.answer_unless(question, Withdrawal::default())
+    }
+
+    fn answer_unless(
+        &self,
+        question: HostQuestion,
+        withdrawal: Withdrawal,
+    ) -> BoxFuture<'_, askback::Result<InputResponse>> {
+        Box::pin(WrapAnswers::answer(self, question, withdrawal))
     }
 }
 
@@ -417,6 +431,9 @@ fn board(
             }
         }
         Notice::Flood => note("too many questions wait; the newest was not asked"),
+        Notice::TooLong => {
+            note("a question is too long to be asked; the server is told that no person was asked")
+        }
         Notice::Expired(_) => note("a question was not answered in time"),
         Notice::Dropped(why) => note(words!("a front end was dropped: {}", given(why))),
         Notice::Settled { .. } | Notice::Withdrawn(_) => {}

@@ -129,3 +129,29 @@ fn a_person_answers_the_question_of_another_program() {
     script.press(CTRL_C);
     assert_eq!(script.ended(), Some(0));
 }
+
+#[test]
+fn what_is_typed_survives_a_killed_terminal() {
+    let program = Program::new("asked-killed");
+    let mut terminal = program.answer(&[]);
+    let answer = program.ask("What is your name?");
+    terminal.until("What is your name?").press("Ada Love");
+    // The other terminal has the text as soon as the program has it.
+    let mut other = program.answer(&[]);
+    other.until("Ada Love");
+    drop(other);
+    terminal.kill();
+    let mut plain = program.answer(&["--plain"]);
+    plain.until("What you had written before is there again.");
+    plain.press(CTRL_C);
+    assert_eq!(plain.ended(), Some(0));
+    let mut terminal = program.answer(&[]);
+    terminal
+        .until("Ada Love")
+        .press("lace")
+        .press(REVIEW)
+        .until("[Enter] Send")
+        .press(ENTER);
+    let answer = program.answered(answer);
+    assert_eq!(answer["content"], json!({"name": "Ada Lovelace"}));
+}

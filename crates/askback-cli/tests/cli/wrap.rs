@@ -403,3 +403,44 @@ fn a_client_that_declines_by_itself_does_not_answer_for_the_person() {
     assert!(text.contains("3000 USD"), "{text}");
     client.end();
 }
+
+#[test]
+fn a_person_is_told_why_a_question_went_away() {
+    let scratch = Scratch::new("wrap-ends");
+    let folder = asks(&scratch);
+    let words = [
+        "--asks",
+        &folder,
+        "--show=none",
+        "--",
+        ASKBACK,
+        "serve",
+        "travel",
+    ];
+    let mut client = Client::start(&scratch, "2025-11-25", &words, &[]);
+    client.greet(&json!({}));
+    let mut terminal = answering(&scratch, &folder);
+    let call = json!({
+        "jsonrpc": "2.0", "id": 7, "method": "tools/call",
+        "params": {
+            "name": "book_holiday",
+            "arguments": {"destination": "Barcelona", "depart": "2026-06-15"},
+        },
+    });
+    client.say(&call);
+    terminal.until("for 3000 USD.");
+    let cancelled = json!({
+        "jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 7},
+    });
+    client.say(&cancelled);
+    terminal.until("The client cancelled the call or disconnected");
+    let mut again = call;
+    again["id"] = 8.into();
+    again["params"]["arguments"]["destination"] = "Reykjavik".into();
+    client.say(&again);
+    terminal.until("Reykjavik");
+    client.end();
+    terminal.until_not("Reykjavik");
+    terminal.press(CTRL_C);
+    assert_eq!(terminal.ended(), Some(0));
+}

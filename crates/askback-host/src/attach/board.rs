@@ -5,23 +5,8 @@ use std::{
     time::Duration,
 };
 
-use askback::protocol::RawJson;
-use serde::{Deserialize, Serialize};
-
-/// The kind of a front end.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub enum FrontEndKind {
-    /// A terminal.
-    Terminal,
-    /// A page in a browser.
-    Page,
-    /// An answers file.
-    Script,
-    /// A kind that this version does not know.
-    #[serde(other)]
-    Other,
-}
+use super::typed::{self, MAX_TYPED_BYTES, TypedFields};
+use crate::ending::{FrontEndKind, QuestionEnd};
 
 /// An event that the owner of a board may want to act on.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -43,6 +28,8 @@ pub enum Notice {
     Expired(u64),
     /// The board is full: the newest question was answered without asking a user.
     Flood,
+    /// A question is too long for a line: it was answered without asking a user.
+    TooLong,
     /// A front end was disconnected because it sent an invalid line or was too slow.
     Dropped(String),
 }
@@ -69,8 +56,12 @@ pub(super) enum Effect {
     Taken(u64, u64),
     /// Tell a front end that another one replied: (front end, question, who replied).
     Settled(u64, u64, FrontEndKind),
-    /// Tell a front end that its question was withdrawn or has expired: (front end, question).
-    Withdrawn(u64, u64),
+    /// Tell a front end that its question ended without a reply: (front end, question, why).
+    Withdrawn(u64, u64, QuestionEnd),
+    /// Send the fields with these names to a front end: (front end, question, names).
+    Typed(u64, u64, Vec<String>),
+    /// Confirm a change of a front end: (front end, question, number of the change).
+    Confirm(u64, u64, u64),
     /// End a question: pass on its reply, or answer that no user was asked.
     End(u64, End),
     Notify(Notice),
@@ -81,7 +72,8 @@ struct OpenQuestion {
     stage: Stage,
     since: Duration,
     notices: usize,
-    draft: Option<RawJson>,
+    /// The content that was typed in its front ends.
+    typed: TypedFields,
     offered_to: BTreeSet<u64>,
     /// Front ends that have no answer. They keep the offer, but it does not count for them.
     passed_by: BTreeSet<u64>,
@@ -134,7 +126,7 @@ impl Questions {
                 stage: Stage::Waiting,
                 since: now,
                 notices: 0,
-                draft: None,
+                typed: TypedFields::new(),
                 offered_to: BTreeSet::new(),
                 passed_by: BTreeSet::new(),
             },
@@ -203,14 +195,37 @@ impl Questions {
         self.offer()
     }
 
-    pub(super) fn keep_draft(&mut self, front_end: u64, id: u64, draft: RawJson) {
-        if let Some(question) = self.has(front_end, id) {
-            question.draft = Some(draft);
+    /// Keeps what a front end has typed, and passes it on to the others. The last change of a field
+    /// wins.
+    pub(super) fn keep_typed(
+        &mut self,
+        front_end: u64,
+        id: u64,
+        change: u64,
+        fields: TypedFields,
+    ) -> Vec<Effect> {
+        let Some(question) = self.has(front_end, id) else {
+            return Vec::new();
+        };
+        let names: Vec<_> = fields.keys().cloned().collect();
+        let mut typed = question.typed.clone();
+        typed.extend(fields);
+        if typed::bytes(&typed) > MAX_TYPED_BYTES {
+            return Vec::new();
         }
+        question.typed = typed;
+        let others = question.offered_to.iter();
+        let others = others.filter(|other| **other != front_end);
+        let mut effects: Vec<_> = others
+            .map(|other| Effect::Typed(*other, id, names.clone()))
+            .collect();
+        effects.push(Effect::Confirm(front_end, id, change));
+        effects
     }
 
-    pub(super) fn draft(&self, id: u64) -> Option<&RawJson> {
-        self.open.get(&id)?.draft.as_ref()
+    /// Returns what was typed in a question.
+    pub(super) fn typed(&self, id: u64) -> Option<&TypedFields> {
+        Some(&self.open.get(&id)?.typed)
     }
 
     #[cfg(test)]
@@ -243,13 +258,13 @@ impl Questions {
     }
 
     /// Ends a question whose caller no longer waits.
-    pub(super) fn withdraw(&mut self, id: u64) -> Vec<Effect> {
+    pub(super) fn withdraw(&mut self, id: u64, why: QuestionEnd) -> Vec<Effect> {
         if !self.open.contains_key(&id) {
             return Vec::new();
         }
         let notice = Effect::Notify(Notice::Withdrawn(id));
         let mut effects = vec![Effect::End(id, End::Withdrawn), notice];
-        effects.extend(self.close(id, |other| Some(Effect::Withdrawn(other, id))));
+        effects.extend(self.close(id, |other| Some(Effect::Withdrawn(other, id, why))));
         effects
     }
 
@@ -295,7 +310,8 @@ impl Questions {
         for id in expired {
             effects.push(Effect::End(id, End::Expired));
             effects.push(Effect::Notify(Notice::Expired(id)));
-            effects.extend(self.close(id, |other| Some(Effect::Withdrawn(other, id))));
+            let why = QuestionEnd::NotAnswered;
+            effects.extend(self.close(id, |other| Some(Effect::Withdrawn(other, id, why))));
         }
         let oldest = self.open.values_mut().next();
         if let Some(oldest) = oldest.filter(|question| question.stage != Stage::Seen)
@@ -325,9 +341,19 @@ impl Questions {
 
 #[cfg(test)]
 mod tests {
+    use askback::protocol::RawJson;
+
     use super::*;
 
     const NOW: Duration = Duration::from_secs(100);
+
+    fn fields(fields: &[(&str, &str)]) -> TypedFields {
+        let fields = fields.iter().map(|(name, text)| {
+            let value = RawJson::new(text).expect("it is JSON");
+            ((*name).to_owned(), value)
+        });
+        fields.collect()
+    }
 
     fn board() -> Questions {
         Questions::new(Duration::from_secs(900))
@@ -376,7 +402,7 @@ mod tests {
             ]
         );
         assert_eq!(board.reply(1, 0), []);
-        assert_eq!(board.withdraw(0), []);
+        assert_eq!(board.withdraw(0, QuestionEnd::Withdrawn), []);
     }
 
     #[test]
@@ -385,18 +411,47 @@ mod tests {
         board.ask(NOW);
         board.join(1, FrontEndKind::Terminal);
         board.seen(1, 0);
-        let draft = RawJson::from_text(r#"{"name":"Ad"}"#.to_owned()).expect("it is JSON");
-        board.keep_draft(1, 0, draft.clone());
+        let kept = board.keep_typed(1, 0, 1, fields(&[("name", "Ad"), ("age", "3")]));
+        assert_eq!(kept, [Effect::Confirm(1, 0, 1)]);
         assert_eq!(board.leave(1), [Effect::Notify(Notice::NoFrontEnd)]);
         assert_eq!(board.leave(1), []);
         assert_eq!(board.stage(0), Some(Stage::Waiting));
         assert_eq!(board.reply(1, 0), [], "it has gone");
         let joined = board.join(2, FrontEndKind::Terminal);
         assert_eq!(joined, Some(vec![Effect::Offer(2, 0)]));
-        assert_eq!(board.draft(0), Some(&draft));
+        let typed = fields(&[("name", "Ad"), ("age", "3")]);
+        assert_eq!(board.typed(0), Some(&typed));
         let told = Effect::Notify(Notice::Withdrawn(0));
         let ended = Effect::End(0, End::Withdrawn);
-        assert_eq!(board.withdraw(0), [ended, told, Effect::Withdrawn(2, 0)]);
+        let why = QuestionEnd::CallCancelled;
+        assert_eq!(
+            board.withdraw(0, why),
+            [ended, told, Effect::Withdrawn(2, 0, why)]
+        );
+        assert_eq!(board.typed(0), None);
+    }
+
+    #[test]
+    fn the_last_change_of_a_field_wins_and_goes_to_the_others() {
+        let mut board = board();
+        board.ask(NOW);
+        board.join(1, FrontEndKind::Terminal);
+        board.join(2, FrontEndKind::Page);
+        board.keep_typed(1, 0, 1, fields(&[("name", "Ada"), ("age", "3")]));
+        assert_eq!(
+            board.keep_typed(2, 0, 9, fields(&[("name", "Bob")])),
+            [
+                Effect::Typed(1, 0, vec!["name".to_owned()]),
+                Effect::Confirm(2, 0, 9),
+            ]
+        );
+        let typed = fields(&[("name", "Bob"), ("age", "3")]);
+        assert_eq!(board.typed(0), Some(&typed));
+        // A front end without the question, and more than is kept.
+        let long = "x".repeat(MAX_TYPED_BYTES);
+        assert_eq!(board.keep_typed(3, 0, 1, fields(&[("name", "Eve")])), []);
+        assert_eq!(board.keep_typed(1, 0, 2, fields(&[("name", &long)])), []);
+        assert_eq!(board.typed(0), Some(&typed));
     }
 
     #[test]

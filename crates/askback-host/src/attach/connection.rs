@@ -13,19 +13,22 @@ use tokio::{
 
 use super::line::{self, Line};
 
+/// The maximum size of a line, in bytes. Forms and links are far smaller; a request to a model with
+/// pictures can be larger, and is then not asked.
+pub(super) const MAX_LINE_BYTES: usize = 4 << 20;
+
 /// The queue for a slow reader, in lines.
 const MAX_LINES_WAITING: usize = 64;
 
 pub(super) struct Reader {
     lines: BufReader<OwnedReadHalf>,
-    limit: usize,
 }
 
 #[derive(Debug, Clone)]
 pub(super) struct Writer(mpsc::Sender<Vec<u8>>);
 
 /// Splits a connection. Returns `None` if the peer runs as another user.
-pub(super) fn split(stream: UnixStream, limit: usize) -> io::Result<Option<(Reader, Writer)>> {
+pub(super) fn split(stream: UnixStream) -> io::Result<Option<(Reader, Writer)>> {
     if stream.peer_cred()?.uid() != rustix::process::geteuid().as_raw() {
         return Ok(None);
     }
@@ -33,7 +36,7 @@ pub(super) fn split(stream: UnixStream, limit: usize) -> io::Result<Option<(Read
     let (sent, lines) = mpsc::channel(MAX_LINES_WAITING);
     tokio::spawn(write_all(write, lines));
     let lines = BufReader::new(read);
-    Ok(Some((Reader { lines, limit }, Writer(sent))))
+    Ok(Some((Reader { lines }, Writer(sent))))
 }
 
 async fn write_all(mut write: OwnedWriteHalf, mut lines: mpsc::Receiver<Vec<u8>>) {
@@ -46,6 +49,12 @@ async fn write_all(mut write: OwnedWriteHalf, mut lines: mpsc::Receiver<Vec<u8>>
 }
 
 impl Writer {
+    /// Whether the peer reads slowly. Lines that it can do without are then left out, because a peer
+    /// whose queue is full is disconnected.
+    pub(super) fn is_behind(&self) -> bool {
+        self.0.capacity() < MAX_LINES_WAITING / 2
+    }
+
     /// Sends a line. Returns false if the peer is too slow or gone.
     pub(super) fn send<L: Line>(&self, line: &L) -> bool {
         line::write(line).is_ok_and(|bytes| self.0.try_send(bytes).is_ok())
@@ -57,15 +66,15 @@ impl Reader {
     pub(super) async fn read<L: Line>(&mut self) -> io::Result<Option<L>> {
         loop {
             let mut bytes = Vec::new();
-            let most = u64::try_from(self.limit).unwrap_or(u64::MAX);
+            let most = u64::try_from(MAX_LINE_BYTES).unwrap_or(u64::MAX);
             let mut bounded = (&mut self.lines).take(most.saturating_add(1));
             bounded.read_until(b'\n', &mut bytes).await?;
             if bytes.is_empty() {
                 return Ok(None);
             }
             if bytes.pop() != Some(b'\n') {
-                let error = match bytes.len() >= self.limit {
-                    true => format!("a line is longer than {} bytes", self.limit),
+                let error = match bytes.len() >= MAX_LINE_BYTES {
+                    true => format!("a line is longer than {MAX_LINE_BYTES} bytes"),
                     false => "the connection ended in the middle of a line".to_owned(),
                 };
                 return Err(io::Error::new(io::ErrorKind::InvalidData, error));

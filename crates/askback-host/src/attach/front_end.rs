@@ -9,7 +9,7 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-use askback::limits::Limits;
+use askback::{limits::Limits, protocol::InputResponse};
 use tokio::{
     net::UnixStream,
     sync::{mpsc, watch},
@@ -18,18 +18,18 @@ use tokio::{
 };
 
 use super::{
-    board::FrontEndKind,
-    connection::{self, Reader, Writer},
+    connection::{self, MAX_LINE_BYTES, Reader, Writer},
     folder,
-    line::{BoardHello, BoardLine, FrontEndLine, VERSION},
-    listener::line_limit,
+    line::{self, BoardHello, BoardLine, FrontEndLine, VERSION},
+    typed::{self, LocalChange, TypedSync},
 };
 use crate::{
     Interruption,
+    ending::{FrontEndKind, QuestionEnd},
     host::Host,
     model::{Asker, Desk, Presence, Reply, Why},
     receipts::ReceiptBook,
-    relay::{Relay, ServerId},
+    relay::{QuestionLink, Relay, ServerId},
     text::given,
     words,
 };
@@ -73,7 +73,7 @@ pub struct JoinOptions {
     pub idle: Option<Duration>,
     /// Signs receipts for the questions that the user sees here. By default nothing is signed.
     pub receipts: Option<Arc<dyn ReceiptBook>>,
-    /// The limits of each desk and on the length of lines.
+    /// The limits of each desk.
     pub limits: Limits,
 }
 
@@ -120,7 +120,7 @@ pub async fn join(
     let mut boards_here = 0_usize;
     let (found, mut boards) = mpsc::channel(16);
     let (gone, mut ended) = mpsc::unbounded_channel();
-    let looking = tokio::spawn(look(folder, kind, line_limit(&limits), found));
+    let looking = tokio::spawn(look(folder, kind, found));
     let _looking = AbortOnDrop(looking);
     let mut attached = JoinSet::new();
     loop {
@@ -189,7 +189,7 @@ impl Drop for AbortOnDrop {
     }
 }
 
-async fn look(folder: PathBuf, kind: FrontEndKind, limit: usize, found: mpsc::Sender<Found>) {
+async fn look(folder: PathBuf, kind: FrontEndKind, found: mpsc::Sender<Found>) {
     let mut ticks = interval(LOOK);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let mut known = BTreeSet::new();
@@ -203,7 +203,7 @@ async fn look(folder: PathBuf, kind: FrontEndKind, limit: usize, found: mpsc::Se
                 for path in sockets {
                     if connecting.len() < MAX_CONNECTING && known.insert(path.clone()) {
                         connecting.spawn(async move {
-                            let connected = connect(&path, kind, limit).await;
+                            let connected = connect(&path, kind).await;
                             (path, connected)
                         });
                     }
@@ -239,9 +239,9 @@ impl UnconfirmedReplies {
 }
 
 /// Connects to a board. Returns `None` if it belongs to another user.
-async fn connect(path: &Path, kind: FrontEndKind, limit: usize) -> io::Result<Option<Found>> {
+async fn connect(path: &Path, kind: FrontEndKind) -> io::Result<Option<Found>> {
     let stream = UnixStream::connect(path).await?;
-    let Some((mut reader, writer)) = connection::split(stream, limit)? else {
+    let Some((mut reader, writer)) = connection::split(stream)? else {
         return Ok(None);
     };
     let line = timeout(HELLO, reader.read::<BoardLine>()).await;
@@ -263,6 +263,70 @@ async fn connect(path: &Path, kind: FrontEndKind, limit: usize) -> io::Result<Op
     }))))
 }
 
+/// A question of a board that this front end has.
+struct AttachedQuestion {
+    /// On drop, the question leaves the desk.
+    _asking: AbortOnDrop,
+    link: QuestionLink,
+    typed: Arc<Mutex<TypedSync>>,
+}
+
+impl AttachedQuestion {
+    /// Takes the question off the desk, for this reason.
+    fn end(self, why: QuestionEnd) {
+        // A question ends once.
+        let _ = self.link.end.set(why);
+    }
+}
+
+fn lock(typed: &Mutex<TypedSync>) -> MutexGuard<'_, TypedSync> {
+    typed.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Sends what is typed in a question to the board, at once and then at most once per [`TYPED_PAUSE`].
+async fn send_typed(
+    id: u64,
+    link: QuestionLink,
+    sync: Arc<Mutex<TypedSync>>,
+    writer: Writer,
+    relay: Relay,
+) {
+    let mut typed = link.typed.subscribe();
+    drop(link);
+    loop {
+        let Ok(state) = typed.wait_for(Option::is_some).await.map(|it| it.clone()) else {
+            return;
+        };
+        let Some(state) = state else { return };
+        {
+            let mut sync = lock(&sync);
+            if sync.question().is_none() {
+                let changes = sync.begin(&state);
+                if !changes.is_empty() {
+                    relay.retype(state.question, changes);
+                }
+            }
+            match sync.local(&state.now, &state.applied) {
+                LocalChange::Nothing => {}
+                LocalChange::Send(change, fields) => {
+                    let fields = typed::written(&fields);
+                    writer.send(&FrontEndLine::Typed { id, change, fields });
+                }
+                LocalChange::TooLong => relay.tell(
+                    "You have typed more than is kept: it is lost if this program ends before you send it.",
+                ),
+            }
+        }
+        sleep(TYPED_PAUSE).await;
+        if typed.changed().await.is_err() {
+            return;
+        }
+    }
+}
+
+/// The minimum time between two lines about what is typed in a question.
+const TYPED_PAUSE: Duration = Duration::from_millis(50);
+
 /// Asks the user the questions of a board until the board is gone.
 async fn attend(
     board: FoundBoard,
@@ -271,21 +335,36 @@ async fn attend(
     left: &mpsc::UnboundedSender<Left>,
 ) {
     let FoundBoard {
-        mut reader, writer, ..
+        hello,
+        mut reader,
+        writer,
     } = board;
-    // Dropping a question withdraws it from the desk.
-    let mut asking: BTreeMap<u64, AbortOnDrop> = BTreeMap::new();
+    let name = hello.name;
+    let mut asking: BTreeMap<u64, AttachedQuestion> = BTreeMap::new();
     let unconfirmed = UnconfirmedReplies::default();
     loop {
         match reader.read::<BoardLine>().await {
             Ok(Some(BoardLine::Asked(asked))) => {
                 let id = asked.id;
+                let link = QuestionLink {
+                    given: typed::read(&asked.typed),
+                    ..QuestionLink::default()
+                };
                 let Some(question) = asked.into_question() else {
                     relay.tell(
                         "This askback cannot read a question. It waits for another front end.",
                     );
                     continue;
                 };
+                let program = link.clone();
+                let sync = Arc::<Mutex<TypedSync>>::default();
+                let sending = send_typed(
+                    id,
+                    link.clone(),
+                    Arc::clone(&sync),
+                    writer.clone(),
+                    relay.clone(),
+                );
                 let (relay, writer, left) = (relay.clone(), writer.clone(), left.clone());
                 let unconfirmed = unconfirmed.clone();
                 let mut is_seen = is_seen.clone();
@@ -299,9 +378,14 @@ async fn attend(
                         }
                         pending::<()>().await;
                     };
+                    let typed = async {
+                        sending.await;
+                        pending::<()>().await;
+                    };
                     let mut shown = tokio::select! {
-                        shown = relay.reply_to(question) => shown,
+                        shown = relay.reply_to(question, Some(program)) => shown,
                         () = seen => return,
+                        () = typed => return,
                     };
                     match shown.reply {
                         Reply::Cancelled(Why::EndOfInput) => {
@@ -323,28 +407,52 @@ async fn attend(
                             };
                             let response = relay.response(&request, shown);
                             unconfirmed.lock().insert(id);
-                            writer.send(&FrontEndLine::reply(id, response));
+                            writer.send(&reply_line(id, response));
                         }
                     }
                 });
-                asking.insert(id, AbortOnDrop(asked));
+                let question = AttachedQuestion {
+                    _asking: AbortOnDrop(asked),
+                    link,
+                    typed: sync,
+                };
+                asking.insert(id, question);
+            }
+            Ok(Some(BoardLine::Typed { id, fields })) => {
+                if let Some(question) = asking.get(&id) {
+                    let mut sync = lock(&question.typed);
+                    let changes = sync.remote(typed::read(&fields));
+                    if let Some(question) = sync.question().filter(|_| !changes.is_empty()) {
+                        relay.retype(question, changes);
+                    }
+                }
+            }
+            Ok(Some(BoardLine::Kept { id, change })) => {
+                if let Some(question) = asking.get(&id) {
+                    lock(&question.typed).confirm(change);
+                }
             }
             Ok(Some(BoardLine::Taken { id })) => {
                 unconfirmed.lock().remove(&id);
                 asking.remove(&id);
             }
-            Ok(Some(BoardLine::Settled { id, .. })) => {
-                if asking.remove(&id).is_some() {
-                    relay.tell(match unconfirmed.lock().remove(&id) {
-                        true => "Another front end answered first. Your answer was not used.",
-                        false => "The question was answered in another front end.",
-                    });
+            Ok(Some(BoardLine::Settled { id, by })) => {
+                if let Some(question) = asking.remove(&id) {
+                    question.end(QuestionEnd::AnsweredIn(by));
+                    if unconfirmed.lock().remove(&id) {
+                        relay.tell("Another front end answered first. Your answer was not used.");
+                    }
                 }
             }
-            Ok(Some(BoardLine::Withdrawn { id })) => {
-                asking.remove(&id);
+            Ok(Some(BoardLine::Withdrawn { id, why })) => {
+                if let Some(question) = asking.remove(&id) {
+                    question.end(why);
+                }
                 if unconfirmed.lock().remove(&id) {
-                    relay.tell("The question was withdrawn before your answer arrived.");
+                    relay.tell(words!(
+                        "Your answer came too late. {}",
+                        why.words(given(name.as_str()).short())
+                    ));
                 }
             }
             Ok(Some(BoardLine::Hello(_))) => {}
@@ -361,7 +469,21 @@ async fn attend(
     }
     if !unconfirmed.lock().is_empty() {
         relay.tell("The program ended before your answer arrived.");
-    } else if asking.values().any(|asked| !asked.0.is_finished()) {
-        relay.tell("The program ended before its question was answered.");
+    }
+    for question in asking.into_values() {
+        question.end(QuestionEnd::ProgramEnded);
+    }
+}
+
+/// The line of a reply. A reply that is too long becomes a refusal.
+fn reply_line(id: u64, response: askback::Result<InputResponse>) -> FrontEndLine {
+    let line = FrontEndLine::reply(id, response);
+    let bytes = line::write(&line).map_or(usize::MAX, |bytes| bytes.len());
+    match bytes <= MAX_LINE_BYTES {
+        true => line,
+        false => FrontEndLine::Refused {
+            id,
+            reason: format!("the answer is larger than {MAX_LINE_BYTES} bytes"),
+        },
     }
 }

@@ -7,8 +7,9 @@ use askback::{
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::value::RawValue;
 
-use super::board::FrontEndKind;
+use super::typed::TypedFields;
 use crate::{
+    ending::{FrontEndKind, QuestionEnd},
     model::Origin,
     text::{PeerText, Words, given},
     words,
@@ -31,6 +32,19 @@ pub(super) enum BoardLine {
     },
     Withdrawn {
         id: u64,
+        /// Another reason is that of a later version.
+        #[serde(default)]
+        why: QuestionEnd,
+    },
+    /// Another front end changed these fields.
+    Typed {
+        id: u64,
+        fields: TypedFields,
+    },
+    /// The board has this change of the front end, and all before it.
+    Kept {
+        id: u64,
+        change: u64,
     },
     Bye {},
 }
@@ -49,9 +63,11 @@ pub(super) enum FrontEndLine {
     Passed {
         id: u64,
     },
-    Draft {
+    /// The user changed these fields. `change` counts up.
+    Typed {
         id: u64,
-        content: RawJson,
+        change: u64,
+        fields: TypedFields,
     },
     Reply {
         id: u64,
@@ -95,7 +111,9 @@ pub(super) struct AskedLine {
     claims: Option<Implementation>,
     #[serde(default)]
     retried: bool,
-    pub(super) draft: Option<RawJson>,
+    /// The content that was typed so far.
+    #[serde(default)]
+    pub(super) typed: TypedFields,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -132,7 +150,7 @@ impl AskedLine {
     pub(super) fn new(
         id: u64,
         question: &HostQuestion,
-        draft: Option<RawJson>,
+        typed: TypedFields,
     ) -> Result<Self, serde_json::Error> {
         let request = serde_json::to_string(&question.request)?;
         Ok(Self {
@@ -147,7 +165,7 @@ impl AskedLine {
             key: question.key.clone(),
             claims: question.server.clone(),
             retried: question.retried,
-            draft,
+            typed,
         })
     }
 
@@ -187,13 +205,21 @@ pub(super) trait Line: Serialize + DeserializeOwned {
 }
 
 impl Line for BoardLine {
-    const KINDS: &'static [&'static str] =
-        &["hello", "asked", "taken", "settled", "withdrawn", "bye"];
+    const KINDS: &'static [&'static str] = &[
+        "hello",
+        "asked",
+        "taken",
+        "settled",
+        "withdrawn",
+        "typed",
+        "kept",
+        "bye",
+    ];
 }
 
 impl Line for FrontEndLine {
     const KINDS: &'static [&'static str] =
-        &["hello", "seen", "passed", "draft", "reply", "refused"];
+        &["hello", "seen", "passed", "typed", "reply", "refused"];
 }
 
 /// Reads a line. Returns `None` for an unknown kind, so that later versions can add kinds.

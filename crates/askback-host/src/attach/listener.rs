@@ -12,7 +12,7 @@ use std::{
 
 use askback::{
     Error, Result,
-    bridge::Answers,
+    bridge::{Answers, Withdrawal, WithdrawalReason},
     client::HostQuestion,
     internal::future::BoxFuture,
     limits::Limits,
@@ -27,11 +27,13 @@ use tokio::{
 
 use super::{
     board::{Effect, End, Notice, Questions},
-    connection::{self, Reader, Writer},
+    connection::{self, MAX_LINE_BYTES, Reader, Writer},
     folder,
-    line::{AskedLine, BoardHello, BoardLine, FrontEndLine, ReachedLine, VERSION},
+    line::{self, AskedLine, BoardHello, BoardLine, FrontEndLine, ReachedLine, VERSION},
+    typed::{MAX_TYPED_BYTES, TypedFields},
 };
 use crate::{
+    ending::QuestionEnd,
     model::Asker,
     text::{PeerText, given},
     words,
@@ -87,7 +89,6 @@ struct OpenBoard {
 struct Shared {
     state: Mutex<State>,
     hello: BoardHello,
-    limit: usize,
     began: Instant,
     /// Notified when the next deadline may have changed.
     changed: Notify,
@@ -124,9 +125,6 @@ fn every_kind() -> ClientCapabilities {
 /// How long a front end may take to send its first line.
 const HELLO: Duration = Duration::from_secs(10);
 
-/// The maximum size of a line in addition to the message in it.
-const ENVELOPE: usize = 64 << 10;
-
 impl Board {
     /// Listens for front ends; must be called within the runtime. `notify` receives the events for
     /// the owner and must not block.
@@ -158,7 +156,6 @@ impl Board {
                 client: options.client,
                 identity: options.identity,
             },
-            limit: line_limit(&options.limits),
             began: Instant::now(),
             changed: Notify::new(),
             notify: Box::new(notify),
@@ -185,13 +182,25 @@ impl Answers for Board {
     }
 
     fn answer(&self, question: HostQuestion) -> BoxFuture<'_, Result<InputResponse>> {
+        self.answer_unless(question, Withdrawal::default())
+    }
+
+    fn answer_unless(
+        &self,
+        question: HostQuestion,
+        withdrawal: Withdrawal,
+    ) -> BoxFuture<'_, Result<InputResponse>> {
         let shared = &self.0.shared;
         Box::pin(async move {
             let request = question.request.clone();
             let Some((id, reply)) = shared.ask(question) else {
                 return not_asked(&request);
             };
-            let _withdrawing = Withdrawing { id, shared };
+            let _withdrawing = Withdrawing {
+                id,
+                shared,
+                withdrawal,
+            };
             match reply.await {
                 Ok(response) => response.map_err(Error::not_done),
                 Err(_) => not_asked(&request),
@@ -214,12 +223,19 @@ fn not_asked(request: &InputRequest) -> Result<InputResponse> {
 struct Withdrawing<'a> {
     id: u64,
     shared: &'a Shared,
+    withdrawal: Withdrawal,
 }
 
 impl Drop for Withdrawing<'_> {
     fn drop(&mut self) {
+        let why = match self.withdrawal.reason() {
+            Some(WithdrawalReason::CallCancelled) => QuestionEnd::CallCancelled,
+            Some(WithdrawalReason::CallExpired) => QuestionEnd::CallTimedOut,
+            Some(WithdrawalReason::ClientGone) => QuestionEnd::ProgramEnded,
+            None => QuestionEnd::Withdrawn,
+        };
         self.shared
-            .update(|state| state.questions.withdraw(self.id));
+            .update(|state| state.questions.withdraw(self.id, why));
     }
 }
 
@@ -244,7 +260,16 @@ impl Shared {
         self.began.elapsed()
     }
 
+    /// Adds a question. Returns `None` if it cannot be asked.
     fn ask(&self, question: HostQuestion) -> Option<(u64, oneshot::Receiver<Response>)> {
+        // The line also has the content that is typed later.
+        let most = MAX_LINE_BYTES.saturating_sub(MAX_TYPED_BYTES.saturating_mul(2));
+        let asked = AskedLine::new(u64::MAX, &question, TypedFields::new());
+        let bytes = asked.and_then(|asked| line::write(&BoardLine::Asked(Box::new(asked))));
+        if bytes.map_or(usize::MAX, |bytes| bytes.len()) > most {
+            (self.notify)(Notice::TooLong);
+            return None;
+        }
         let (reply, replied) = oneshot::channel();
         let mut asked = None;
         let now = self.now();
@@ -293,9 +318,9 @@ impl State {
     fn carry_out(&mut self, effect: Effect, slow: &mut Vec<u64>, notices: &mut Vec<Notice>) {
         let (front_end, line) = match effect {
             Effect::Offer(front_end, id) => {
-                let draft = self.questions.draft(id).cloned();
+                let typed = self.questions.typed(id).cloned().unwrap_or_default();
                 let asked = self.waiting.get(&id);
-                let asked = asked.and_then(|it| AskedLine::new(id, &it.question, draft).ok());
+                let asked = asked.and_then(|it| AskedLine::new(id, &it.question, typed).ok());
                 let Some(asked) = asked else {
                     return;
                 };
@@ -303,7 +328,17 @@ impl State {
             }
             Effect::Taken(front_end, id) => (front_end, BoardLine::Taken { id }),
             Effect::Settled(front_end, id, by) => (front_end, BoardLine::Settled { id, by }),
-            Effect::Withdrawn(front_end, id) => (front_end, BoardLine::Withdrawn { id }),
+            Effect::Withdrawn(front_end, id, why) => (front_end, BoardLine::Withdrawn { id, why }),
+            Effect::Typed(front_end, id, names) => {
+                // A stopped front end shows older text until the next change.
+                if self.writers.get(&front_end).is_some_and(Writer::is_behind) {
+                    return;
+                }
+                let mut fields = self.questions.typed(id).cloned().unwrap_or_default();
+                fields.retain(|name, _| names.contains(name));
+                (front_end, BoardLine::Typed { id, fields })
+            }
+            Effect::Confirm(front_end, id, change) => (front_end, BoardLine::Kept { id, change }),
             Effect::End(id, end) => {
                 if let Some(waiting) = self.waiting.remove(&id)
                     && let (End::Replied, Some(response)) = (end, waiting.response)
@@ -326,8 +361,8 @@ impl State {
             FrontEndLine::Hello { .. } => {}
             FrontEndLine::Seen { id } => self.questions.seen(front_end, id),
             FrontEndLine::Passed { id } => return Ok(self.questions.pass_by(front_end, id)),
-            FrontEndLine::Draft { id, content } => {
-                self.questions.keep_draft(front_end, id, content);
+            FrontEndLine::Typed { id, change, fields } => {
+                return Ok(self.questions.keep_typed(front_end, id, change, fields));
             }
             FrontEndLine::Reply { id, response } => {
                 if self.questions.takes_reply(front_end, id)
@@ -357,10 +392,6 @@ impl State {
     }
 }
 
-pub(super) fn line_limit(limits: &Limits) -> usize {
-    limits.wire.message_bytes.saturating_add(ENVELOPE)
-}
-
 async fn listen(listener: UnixListener, shared: Arc<Shared>) {
     loop {
         let deadline = shared.lock().questions.next_deadline();
@@ -383,7 +414,7 @@ async fn listen(listener: UnixListener, shared: Arc<Shared>) {
 }
 
 async fn serve(stream: UnixStream, shared: Arc<Shared>) {
-    let Ok(Some((mut reader, writer))) = connection::split(stream, shared.limit) else {
+    let Ok(Some((mut reader, writer))) = connection::split(stream) else {
         return;
     };
     if !writer.send(&BoardLine::Hello(shared.hello.clone())) {

@@ -12,8 +12,10 @@ mod front_end;
 mod line;
 mod listener;
 mod page_lock;
+mod typed;
 
-pub use board::{FrontEndKind, Notice};
+pub use crate::ending::FrontEndKind;
+pub use board::Notice;
 pub use front_end::{JoinOptions, join};
 pub use listener::{Board, BoardOptions};
 pub use page_lock::PageLock;

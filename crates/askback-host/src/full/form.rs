@@ -78,6 +78,18 @@ impl FormView {
         }
     }
 
+    /// Takes over a change of the focused field by another front end.
+    pub(super) fn retyped(&mut self, draft: &Draft) {
+        let is_same = match command::typed(self.editor.text()) {
+            InputLine::Text(text) => draft.with(self.focus, text) == *draft,
+            // A command is not part of the form.
+            InputLine::Command(..) => true,
+        };
+        if !is_same || self.focus >= draft.fields().len() {
+            self.loaded = None;
+        }
+    }
+
     /// Forgets the text of the focused field after a change from outside.
     pub(super) fn reload(&mut self) {
         self.loaded = None;

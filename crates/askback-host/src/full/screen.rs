@@ -18,7 +18,7 @@ use super::{
 use crate::{
     command::{self, InputLine, LineMeaning, OfField},
     leaf::Did,
-    model::{Action, Conversation, Desk, Draft, EventOutcome, Front, Step},
+    model::{Action, Cause, Conversation, Desk, Draft, EventOutcome, Front, Step},
     page::{Page, Style},
     text::{self, Words, given},
     view::{self, Reader},
@@ -173,6 +173,18 @@ impl Screen {
         question::kept(desk, happened, self.replied.as_ref(), page);
         let front = desk.front();
         if front.map(|front| (front.id, front.turn)) != self.seen {
+            return;
+        }
+        if happened.cause == Cause::Elsewhere {
+            match front.map(|front| front.step) {
+                Some(Step::Filling(draft)) => self.form.retyped(draft),
+                Some(step) => {
+                    if let Some(so_far) = so_far(&step).filter(|it| *it != self.text.text()) {
+                        self.text = Editor::new(so_far);
+                    }
+                }
+                None => {}
+            }
             return;
         }
         if let Some(Step::Filling(draft)) = front.map(|front| front.step) {

@@ -7,8 +7,9 @@ use tokio::time::Instant;
 
 use super::Host;
 use crate::{
-    model::{Change, Event, Far, Question},
+    model::{Change, Event, Far, Question, Typed, TypedChange},
     page::Style,
+    question_link::{QuestionLink, TypedState},
     relay::{self, Arrival, ServerId},
     remarks::{Remark, Remarks, StderrMode},
     text::{PeerText, given},
@@ -117,6 +118,7 @@ impl Host {
                 claims,
                 question,
                 reply,
+                link,
             } => {
                 self.meet(server, claims);
                 self.replies.insert(id, reply);
@@ -124,10 +126,36 @@ impl Host {
                     self.asked.insert(id, Question::clone(&question));
                 }
                 self.happen(server, Event::Asked(id, *question));
+                if let Some(link) = link {
+                    self.connect(server, id, link);
+                }
             }
             Arrival::Withdrawn(id) => {
                 self.forget(id);
                 self.happen(server, Event::Withdrawn(id));
+            }
+            Arrival::Ended(id, end) => {
+                self.forget(id);
+                self.happen(server, Event::Ended(id, end));
+            }
+            Arrival::Typed(id, changes) => {
+                let typed = |host: &Self| host.talk.server(server).desk().typed(id);
+                let before = typed(self).unwrap_or_default();
+                let applied = changes
+                    .iter()
+                    .filter(|change| before.get(&change.name) == change.over.as_ref())
+                    .map(|change| change.name.clone());
+                let applied: Vec<_> = applied.collect();
+                let is_restored = false;
+                self.happen(
+                    server,
+                    Event::Typed {
+                        id,
+                        changes,
+                        is_restored,
+                    },
+                );
+                self.note_applied(id, applied, typed(self).unwrap_or_default());
             }
             Arrival::Settled(id) => {
                 self.forget(id);
@@ -166,8 +194,80 @@ impl Host {
         }
     }
 
+    /// Connects a new question with the program that holds it, and restores what was typed there.
+    fn connect(&mut self, server: ServerId, id: u64, link: QuestionLink) {
+        let desk = self.talk.server(server).desk();
+        // The desk may have answered it already.
+        let Some(mut shared) = desk.first_typed(id).cloned() else {
+            return;
+        };
+        let names: Vec<_> = link.given.keys().cloned().collect();
+        let changes = link.given.into_iter().map(|(name, now)| TypedChange {
+            name,
+            over: None,
+            now,
+        });
+        let (changes, is_restored) = (changes.collect(), true);
+        self.happen(
+            server,
+            Event::Typed {
+                id,
+                changes,
+                is_restored,
+            },
+        );
+        let now = self.talk.server(server).desk().typed(id);
+        let now = now.unwrap_or_default();
+        for name in names {
+            if let Some(value) = now.get(&name) {
+                shared.insert(name, value.clone());
+            }
+        }
+        link.typed.send_replace(Some(TypedState {
+            question: id,
+            shared,
+            now,
+            applied: Typed::new(),
+        }));
+        self.typed.insert(id, link.typed);
+    }
+
+    /// Tells the program that holds a question what is typed in it now.
+    pub(super) fn note_typed(&mut self, server: ServerId, id: u64) {
+        let Some(sent) = self.typed.get(&id) else {
+            return;
+        };
+        let Some(now) = self.talk.server(server).desk().typed(id) else {
+            return;
+        };
+        sent.send_if_modified(|state| match state {
+            Some(state) if state.now != now => {
+                state.now = now;
+                true
+            }
+            _ => false,
+        });
+    }
+
+    /// Records the changes of another front end that are on the screen now.
+    fn note_applied(&mut self, id: u64, names: Vec<String>, now: Typed) {
+        let Some(sent) = self.typed.get(&id) else {
+            return;
+        };
+        sent.send_modify(|state| {
+            let Some(state) = state else { return };
+            for name in names {
+                if let Some(value) = now.get(&name) {
+                    state.applied.insert(name, value.clone());
+                }
+            }
+            state.now = now;
+        });
+    }
+
     fn forget(&mut self, id: u64) {
         self.replies.remove(&id);
+        self.typed.remove(&id);
         self.asked.remove(&id);
     }
 

@@ -15,8 +15,12 @@ use super::{
     repeat::Repeats,
     stage::{self, Stage, Turn},
     step::{Action, Effect, Notice, Permission, Step, Suggestions},
+    typed::{Typed, TypedChange},
 };
-use crate::text::{Clock, PeerText, Words};
+use crate::{
+    ending::QuestionEnd,
+    text::{Clock, PeerText, Words},
+};
 
 /// The questions of one server: one in front of the user, the others waiting.
 #[derive(Debug)]
@@ -59,10 +63,21 @@ pub enum Event {
     Refused(Refused),
     /// A question was withdrawn.
     Withdrawn(u64),
+    /// A question ended in the program that holds it.
+    Ended(u64, QuestionEnd),
     /// The server disconnected before its questions were answered.
     Lost,
     /// One of our own questions was answered elsewhere.
     Settled(u64),
+    /// Another front end changed what is typed in a question.
+    Typed {
+        /// The number of the question.
+        id: u64,
+        /// The changes.
+        changes: Vec<TypedChange>,
+        /// Whether it was typed before this front end had the question.
+        is_restored: bool,
+    },
     /// The user acted on the question in front.
     Action(Action),
     /// A file of the user's answers the question in front.
@@ -106,6 +121,8 @@ pub enum Cause {
     Server,
     /// The server or the browser: a question was withdrawn.
     Gone,
+    /// Another front end of the same question.
+    Elsewhere,
     /// This machine.
     Machine,
 }
@@ -163,6 +180,10 @@ struct Open {
     /// The field that needs suggestions, and the start of their text.
     wanted: Option<(usize, String)>,
     suggested: Option<Suggestions>,
+    /// The content of the form when it was first shown, without restored text.
+    first: Typed,
+    /// Whether the user knows that another front end fills in the question as well.
+    is_shared: bool,
 }
 
 impl Desk {
@@ -290,7 +311,10 @@ impl Desk {
                 Event::Asked(..) | Event::Refused(_) | Event::Suggested(_) | Event::LinkDone(_) => {
                     Cause::Server
                 }
-                Event::Withdrawn(_) | Event::Lost | Event::Settled(_) => Cause::Gone,
+                Event::Withdrawn(_) | Event::Ended(..) | Event::Lost | Event::Settled(_) => {
+                    Cause::Gone
+                }
+                Event::Typed { .. } => Cause::Elsewhere,
                 Event::Browser(_) | Event::Folder(_) | Event::Sampled(_) => Cause::Machine,
             },
             effects: self.effects(event),
@@ -302,9 +326,15 @@ impl Desk {
             Event::Asked(id, question) if self.stopped.is_for(&question) => self.asks_on(id),
             Event::Asked(id, question) => self.asked(id, question),
             Event::Refused(refused) => self.refused(refused),
-            Event::Withdrawn(id) => self.withdrawn(id),
+            Event::Withdrawn(id) => self.withdrawn(id, Notice::Withdrawn),
+            Event::Ended(id, end) => self.withdrawn(id, Notice::Ended(end)),
             Event::Lost => self.lost(),
             Event::Settled(id) => self.settled(id),
+            Event::Typed {
+                id,
+                changes,
+                is_restored,
+            } => self.retyped(id, changes, is_restored),
             Event::Action(Action::Mute) => self.mute(),
             Event::Action(Action::Suggest { field, text }) => self.suggest(field, text),
             Event::Suggested(suggested) => self.suggested(suggested),
@@ -356,19 +386,16 @@ impl Desk {
             Stage::again(&question.ask, sent, &self.limits, self.clock)
         });
         let is_kept = kept.is_some();
-        let first = match kept {
-            Some(stage) => Ok(stage),
-            None => {
-                let has_model = self.model.is_some();
-                Stage::first(&question.ask, has_model, &self.limits, self.clock)
-            }
-        };
+        let has_model = self.model.is_some();
+        let first = Stage::first(&question.ask, has_model, &self.limits, self.clock);
         match first {
-            Ok(stage) => {
+            Ok(first) => {
                 self.waiting.push_back(Open {
                     id,
+                    first: first.typed(&question.ask),
+                    is_shared: false,
+                    stage: kept.unwrap_or(first),
                     question,
-                    stage,
                     turn: 0,
                     issue: None,
                     wanted: None,
@@ -439,7 +466,7 @@ impl Desk {
     }
 
     /// A withdrawn question counts as unanswered.
-    fn withdrawn(&mut self, id: u64) -> Vec<Effect> {
+    fn withdrawn(&mut self, id: u64, notice: Notice) -> Vec<Effect> {
         let before = self.waiting.len();
         self.waiting.retain(|open| open.id != id);
         if self.waiting.len() < before {
@@ -452,7 +479,7 @@ impl Desk {
         if let Some(open) = self.front.take() {
             self.kept.keep(open.question, open.stage, &self.limits);
         }
-        let mut effects = vec![Effect::Tell(Notice::Withdrawn)];
+        let mut effects = vec![Effect::Tell(notice)];
         effects.extend(self.bring_forward());
         effects
     }
@@ -472,6 +499,58 @@ impl Desk {
         let mut effects = vec![Effect::Tell(Notice::Lost)];
         effects.extend(self.bring_forward());
         effects
+    }
+
+    fn open(&self, id: u64) -> Option<&Open> {
+        let mut open = self.front.iter().chain(&self.waiting);
+        open.find(|open| open.id == id)
+    }
+
+    /// Returns what the user has typed in a question, without secrets.
+    pub fn typed(&self, id: u64) -> Option<Typed> {
+        let open = self.open(id)?;
+        Some(open.stage.typed(&open.question.ask))
+    }
+
+    /// Returns what a question held before the user typed anything.
+    pub fn first_typed(&self, id: u64) -> Option<&Typed> {
+        Some(&self.open(id)?.first)
+    }
+
+    /// Applies the changes of another front end, but not over newer text of the user.
+    fn retyped(&mut self, id: u64, changes: Vec<TypedChange>, is_restored: bool) -> Vec<Effect> {
+        let is_in_front = self.front.as_ref().is_some_and(|open| open.id == id);
+        let mut all = self.front.iter_mut().chain(&mut self.waiting);
+        let Some(open) = all.find(|open| open.id == id) else {
+            return Vec::new();
+        };
+        let before = open.stage.typed(&open.question.ask);
+        let was_reviewed = open.stage.is_reviewed();
+        for TypedChange { name, over, now } in changes {
+            let known = before.get(&name);
+            let is_current = over.is_none() || known == over.as_ref();
+            if known.is_some() && is_current {
+                let stage = mem::replace(&mut open.stage, Stage::Folders);
+                open.stage = stage.retype(&name, &now);
+            }
+        }
+        if open.stage.typed(&open.question.ask) == before {
+            return Vec::new();
+        }
+        if was_reviewed && !open.stage.is_reviewed() {
+            open.turn = open.turn.saturating_add(1);
+            open.issue = Some("it was changed elsewhere in the meantime".into());
+        }
+        let notice = match is_restored {
+            true => Notice::Restored,
+            false if mem::replace(&mut open.is_shared, true) => return Vec::new(),
+            false => Notice::TypedElsewhere,
+        };
+        let is_told = is_in_front || is_restored;
+        is_told
+            .then_some(Effect::Tell(notice))
+            .into_iter()
+            .collect()
     }
 
     fn settled(&mut self, id: u64) -> Vec<Effect> {

@@ -9,6 +9,7 @@ use serde_json::Value;
 use super::{
     nested::{self, Group, Key, Kind, Row, UnfoldedRows},
     options::marks,
+    typed::{Typed, TypedValue},
 };
 use crate::text::{self, Clock, Words};
 
@@ -324,6 +325,86 @@ impl Draft {
             Kind::List(list) => (0..list.count).map(Key::Item).filter_map(inner).collect(),
         };
         is_wanted.then_some(value)
+    }
+
+    /// Returns the content of each field of the server's form, except for those with a secret.
+    pub(super) fn typed(&self, is_secret: impl Fn(&Field) -> bool) -> Typed {
+        let fields = self.whole.iter().filter_map(|field| {
+            let path = [Key::Member(field.name.clone())];
+            let mut rows = self.places.iter().zip(&self.fields);
+            let hides = rows.any(|(place, row)| place.path.starts_with(&path) && is_secret(row));
+            let is_open = !hides && !is_secret(field);
+            is_open.then(|| (field.name.clone(), self.typed_at(&path)))
+        });
+        fields.collect()
+    }
+
+    fn typed_at(&self, path: &[Key]) -> TypedValue {
+        let at = self.places.iter().position(|place| place.path == path);
+        match at.and_then(|at| self.entries.get(at)) {
+            Some(Entry::Empty) => TypedValue::Empty,
+            Some(Entry::Value(value)) => TypedValue::Value(value.clone()),
+            Some(Entry::Written(text, _)) => TypedValue::Text(text.clone()),
+            Some(Entry::Chosen(chosen, _)) => TypedValue::Value(chosen.clone().into()),
+            None => match self.value_at(path, true) {
+                Some(value) => TypedValue::Value(value),
+                None => TypedValue::Empty,
+            },
+        }
+    }
+
+    /// Replaces the content of a field of the server's form, as [`Draft::typed`] returned it.
+    pub(super) fn retype(&mut self, name: &str, typed: &TypedValue) {
+        let Some(field) = self.whole.iter().find(|field| field.name == name).cloned() else {
+            return;
+        };
+        let path = [Key::Member(field.name.clone())];
+        let mut places = self.places.iter();
+        let Some(first) = places.position(|place| place.path.starts_with(&path)) else {
+            return;
+        };
+        let has_rows = self.groups.iter().any(|group| group.path == path);
+        match (typed, &field.kind) {
+            (TypedValue::Text(text), _) => {
+                if has_rows {
+                    self.remove(&path);
+                    self.insert_whole(first, field, None, None);
+                }
+                self.write(first, text.clone());
+            }
+            (typed, _) if has_rows => {
+                let value = match typed {
+                    TypedValue::Value(value) => Some(value),
+                    TypedValue::Text(_) | TypedValue::Empty => None,
+                };
+                let unfolded = nested::unfold_all(&field, &path, value, &self.limits);
+                self.remove(&path);
+                if let Some(unfolded) = unfolded.filter(|it| self.has_room(it.rows.len())) {
+                    self.insert(first, unfolded);
+                    self.settle();
+                    if self.typed_at(&path) == *typed {
+                        return;
+                    }
+                    self.remove(&path);
+                }
+                // Rows cannot show this value, such as an empty object.
+                self.insert_whole(first, field, None, None);
+                let text = value.map_or_else(String::new, Value::to_string);
+                self.write(first, text);
+            }
+            (TypedValue::Empty, _) => self.clear(first),
+            (TypedValue::Value(Value::Array(chosen)), FieldKind::Choices(_)) => {
+                let entry = self.several(&field, chosen.clone());
+                self.put(first, entry);
+            }
+            (TypedValue::Value(value), FieldKind::Json(_)) => {
+                self.write(first, value.to_string());
+            }
+            (TypedValue::Value(value), _) => {
+                let entry = self.entry(first, value.clone());
+                self.put(first, entry);
+            }
+        }
     }
 
     /// Returns the default of a field if it is not valid, and why.

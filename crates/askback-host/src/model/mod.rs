@@ -18,6 +18,7 @@ mod sampling;
 mod server;
 mod stage;
 mod step;
+mod typed;
 mod under_way;
 
 use askback::{
@@ -35,6 +36,7 @@ pub(crate) use sampling::{PERSON, calls, mode};
 pub use sampling::{Part, Sampling};
 pub use server::{Catalog, Presence, Server};
 pub use step::{Action, Effect, Notice, Permission, Step, Suggestions};
+pub use typed::{Typed, TypedChange, TypedValue};
 pub use under_way::{Far, How, Round, UnderWay};
 
 use crate::text::{PeerText, Words};

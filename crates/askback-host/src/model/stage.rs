@@ -16,10 +16,11 @@ use super::{
     link::{self, Link, Refusal},
     sampling::{Part, Sampling},
     step::{Action, Effect, Notice, Step},
+    typed::{TEXT, Typed, TypedValue},
 };
 use crate::{
     text::{Clock, Words, given},
-    words,
+    view, words,
 };
 
 #[derive(Debug)]
@@ -206,6 +207,50 @@ impl Stage {
         }
     }
 
+    /// Whether the user looks at a whole answer and may send it.
+    pub(super) fn is_reviewed(&self) -> bool {
+        matches!(self, Self::Review(_) | Self::Reread(..))
+    }
+
+    /// Returns what the user has typed, without secrets. A model's text that the user rewrites is
+    /// not part of it.
+    pub(super) fn typed(&self, ask: &Ask) -> Typed {
+        match (self, ask) {
+            (Self::Reason(before), _) => before.typed(ask),
+            (
+                Self::Secret(draft) | Self::Filling(draft) | Self::Review(draft),
+                Ask::Form { .. },
+            ) => draft.typed(|field| view::is_secret(ask, field)),
+            (Self::Write(sampling), Ask::Sample(_)) => text_typed(&sampling.so_far),
+            (Self::Reread(text, _), Ask::Sample(_)) => text_typed(text),
+            _ => Typed::new(),
+        }
+    }
+
+    /// Replaces the content of a field by what another front end sent. A review goes back to its
+    /// form, because the user has not seen the new content.
+    pub(super) fn retype(self, name: &str, now: &TypedValue) -> Self {
+        match self {
+            Self::Reason(before) => Self::Reason(Box::new(before.retype(name, now))),
+            Self::Secret(mut draft) => {
+                draft.retype(name, now);
+                Self::Secret(draft)
+            }
+            Self::Filling(mut draft) | Self::Review(mut draft) => {
+                draft.retype(name, now);
+                Self::filling(draft)
+            }
+            Self::Write(mut sampling) | Self::Reread(_, mut sampling) => {
+                sampling.so_far = match now {
+                    TypedValue::Text(text) => text.clone(),
+                    TypedValue::Empty | TypedValue::Value(_) => String::new(),
+                };
+                Self::Write(sampling)
+            }
+            other => other,
+        }
+    }
+
     pub(super) fn end_of_input(self) -> Turn {
         Turn::reply(match self {
             // The user has already declined; only the reason is missing.
@@ -282,6 +327,14 @@ impl Stage {
             (stage, _) => Turn::stay(stage),
         }
     }
+}
+
+fn text_typed(text: &str) -> Typed {
+    let typed = match text {
+        "" => TypedValue::Empty,
+        text => TypedValue::Text(text.to_owned()),
+    };
+    Typed::from([(TEXT.to_owned(), typed)])
 }
 
 /// If the call continues by itself, the user's consent is the answer. It is sent only once the user

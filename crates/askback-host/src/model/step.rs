@@ -10,7 +10,10 @@ use super::{
     link::{Link, Refusal},
     sampling::{Part, Sampling},
 };
-use crate::text::{PeerText, Words};
+use crate::{
+    ending::QuestionEnd,
+    text::{PeerText, Words},
+};
 
 /// A step of the question in front.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -202,6 +205,8 @@ pub struct Suggestions {
 pub enum Notice {
     /// The server withdrew its question.
     Withdrawn,
+    /// The question ended in the program that holds it.
+    Ended(QuestionEnd),
     /// The server still asks questions for a stopped call. They are cancelled.
     AsksOn,
     /// The server disconnected before its question was answered. The reason is reported separately.
@@ -239,8 +244,10 @@ pub enum Notice {
     Refused(Refused),
     /// Further refused questions are not reported.
     RefusedMore,
-    /// The text of a withdrawn form was restored.
+    /// The text of a withdrawn form was restored, or the text that was typed in another front end.
     Restored,
+    /// Another front end fills in the same form. Said once for each question.
+    TypedElsewhere,
     /// Questions are cancelled from now on.
     Muted,
     /// A question was cancelled because the server is muted.

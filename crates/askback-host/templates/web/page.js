@@ -7,48 +7,93 @@ const html = window.trustedTypes
 const settle = 600;
 const pause = 150;
 let waiting;
+// The names of the fields that were changed and not posted yet.
+const edited = new Set();
+// The names of the fields of each post without an answer.
+const posts = new Set();
+// The field in which the person is writing.
+let writing = null;
 
 const token = (region) => region.querySelector("form")?.dataset.question;
 
-// Posts what is written so far, without pressing a button.
-function keep(form) {
+// Posts what was changed, without pressing a button. Other fields may have changed elsewhere.
+function keep(form, options = {}) {
     clearTimeout(waiting);
-    const body = new URLSearchParams(new FormData(form));
+    const data = new FormData(form);
     // A secret leaves the page when it is submitted, and not while it is typed.
-    for (const secret of form.querySelectorAll("input[type=password]")) body.delete(secret.name);
-    body.set("act", "draft");
-    return fetch(form.action, { method: "POST", body }).catch(() => {});
+    for (const secret of form.querySelectorAll("input[type=password]")) data.delete(secret.name);
+    const body = new URLSearchParams({ token: data.get("token"), act: "draft" });
+    for (const [name, value] of data) {
+        if (edited.has(name.replace(/^k/, "f"))) body.append(name, value);
+    }
+    const post = [...edited];
+    edited.clear();
+    posts.add(post);
+    fetch(form.action, { method: "POST", body, ...options }).catch(() => {}).finally(() => posts.delete(post));
 }
 
 document.addEventListener("input", (event) => {
     const form = event.target.form;
     if (form?.dataset.question) {
+        edited.add(event.target.name);
+        writing = event.target;
         clearTimeout(waiting);
         waiting = setTimeout(() => keep(form), pause);
     }
 });
 
+document.addEventListener("focusout", () => { writing = null; });
+
+// The tab may be closed before the pause is over.
+function leave() {
+    const form = document.querySelector("#question form");
+    if (form && edited.size) keep(form, { keepalive: true });
+}
+
+addEventListener("pagehide", leave);
+document.addEventListener("visibilitychange", () => { if (document.hidden) leave(); });
+
 document.addEventListener("submit", (event) => {
     clearTimeout(waiting);
+    edited.clear();
     // The second press of a double click is meant for nothing.
     if (event.target.dataset.sent) event.preventDefault();
     event.target.dataset.sent = "yes";
 });
+
+// Takes over what was changed elsewhere, but not over what the person writes.
+function sync(fresh) {
+    for (const now of fresh.querySelectorAll("input[id], textarea[id]")) {
+        const known = document.getElementById(now.id);
+        const isNewer = edited.has(known?.name) || [...posts].some((post) => post.includes(known?.name));
+        if (!known || known === writing || isNewer || known.type === "password") continue;
+        if (known.matches("[type=checkbox], [type=radio]")) known.checked = now.checked;
+        else if (known.value !== now.value) known.value = now.value;
+    }
+}
 
 function put(region, patch) {
     const focused = document.activeElement;
     const isWriting = region.contains(focused) && focused.matches("input, textarea");
     const fresh = document.createElement("div");
     fresh.innerHTML = html.createHTML(patch.html);
-    if (isWriting && token(region) === token(fresh)) {
+    const isQuestion = region.id === "question";
+    const isSame = token(region) === token(fresh);
+    if (isWriting && isSame) {
+        if (isQuestion) sync(fresh);
         for (const issue of fresh.querySelectorAll("[data-issue]")) {
             const known = document.getElementById(issue.id);
             if (known) known.textContent = issue.textContent;
         }
         return;
     }
-    const isNew = region.id === "question" && token(region) !== token(fresh);
+    const isNew = isQuestion && !isSame;
+    const secrets = isQuestion && isSame ? [...region.querySelectorAll("input[type=password]")] : [];
     region.replaceChildren(...fresh.childNodes);
+    for (const secret of secrets) {
+        const known = document.getElementById(secret.id);
+        if (known) known.value = secret.value;
+    }
     if (isWriting) document.getElementById(focused.id)?.focus();
     if (!isNew) return;
     const buttons = region.querySelectorAll("button");

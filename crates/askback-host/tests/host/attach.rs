@@ -11,6 +11,8 @@ use std::{
     },
     process::Command,
     sync::{Arc, Mutex},
+    task::{Context, Poll},
+    time::Duration,
 };
 
 use askback::{
@@ -18,13 +20,18 @@ use askback::{
     client::{CallTarget, HostQuestion},
     limits::Limits,
     protocol::{InputRequest, InputResponse},
+    witness::Renderer,
 };
 use askback_host::{
-    attach::{Board, BoardOptions, FrontEndKind, JoinOptions, Notice, join},
+    attach::{self, Board, BoardOptions, FrontEndKind, JoinOptions, join},
     host::Host,
-    model::{Asker, Desk, Origin},
+    leaf::{Did, Leaf},
+    model::{Action, Asker, Conversation, Desk, Effect, EventOutcome, Notice, Origin, Step},
+    page::{Look, Page},
     relay::Relay,
+    remarks::Remark,
     script::Script,
+    text::Words,
     unattended::UnattendedRun,
 };
 use serde_json::{Value, json};
@@ -35,7 +42,8 @@ use tokio::{
         UnixListener, UnixStream,
         unix::{OwnedReadHalf, OwnedWriteHalf},
     },
-    sync::mpsc,
+    sync::{mpsc, watch},
+    time::timeout,
 };
 
 fn folder() -> TempDir {
@@ -53,7 +61,7 @@ fn asker() -> Asker {
     }
 }
 
-fn board(folder: &TempDir) -> (Board, mpsc::UnboundedReceiver<Notice>) {
+fn board(folder: &TempDir) -> (Board, mpsc::UnboundedReceiver<attach::Notice>) {
     let mut options = BoardOptions::new(asker());
     options.folder = Some(folder.path().to_owned());
     let (sent, notices) = mpsc::unbounded_channel();
@@ -146,7 +154,7 @@ async fn of_two_front_ends_the_first_reply_wins() {
     let folder = folder();
     let (board, mut notices) = board(&folder);
     let answer = ask(&board, "Who?");
-    assert_eq!(notices.recv().await, Some(Notice::NoFrontEnd));
+    assert_eq!(notices.recv().await, Some(attach::Notice::NoFrontEnd));
     let mut one = RawFrontEnd::join(&board, "terminal").await;
     let mut other = RawFrontEnd::join(&board, "page").await;
     let asked = one.asked().await;
@@ -169,13 +177,16 @@ async fn a_front_end_that_dies_loses_nothing() {
     let mut one = RawFrontEnd::join(&board, "terminal").await;
     let answer = ask(&board, "Who?");
     let id = one.asked().await["id"].clone();
-    let draft = json!({"draft": {"id": id, "content": {"alpha": "Ad"}}});
-    one.send(&draft.to_string()).await;
+    let fields = json!({"alpha": {"text": "Ad"}});
+    let typed = json!({"typed": {"id": id, "change": 1, "fields": fields}});
+    one.send(&typed.to_string()).await;
+    let kept = json!({"kept": {"id": id, "change": 1}});
+    assert_eq!(one.next().await, Some(kept));
     drop(one);
-    assert_eq!(notices.recv().await, Some(Notice::NoFrontEnd));
+    assert_eq!(notices.recv().await, Some(attach::Notice::NoFrontEnd));
     let mut other = RawFrontEnd::join(&board, "terminal").await;
     let asked = other.asked().await;
-    assert_eq!(asked["draft"], json!({"alpha": "Ad"}));
+    assert_eq!(asked["typed"], fields);
     other.accept(&asked["id"], "Ada").await;
     assert_eq!(answer.await.expect("it ended"), accepted("Ada"));
 }
@@ -188,7 +199,8 @@ async fn a_question_that_is_dropped_is_withdrawn_and_the_board_says_goodbye() {
     let answer = ask(&board, "Who?");
     let id = one.asked().await["id"].clone();
     answer.abort();
-    assert_eq!(one.next().await, Some(json!({"withdrawn": {"id": id}})));
+    let withdrawn = json!({"withdrawn": {"id": id, "why": "withdrawn"}});
+    assert_eq!(one.next().await, Some(withdrawn));
     let socket = board.socket().to_owned();
     drop(board);
     assert_eq!(one.next().await, Some(json!({"bye": {}})));
@@ -201,7 +213,7 @@ async fn a_bad_line_costs_its_front_end_and_no_question() {
     let folder = folder();
     let (board, mut notices) = board(&folder);
     let answer = ask(&board, "Who?");
-    assert_eq!(notices.recv().await, Some(Notice::NoFrontEnd));
+    assert_eq!(notices.recv().await, Some(attach::Notice::NoFrontEnd));
     let oversized = "x".repeat(5 << 20);
     let other_kind = json!({"reply": {"id": 0, "response": {"roots": []}}}).to_string();
     for line in ["no JSON", r#"{"seen":{}}"#, &oversized, &other_kind] {
@@ -209,14 +221,17 @@ async fn a_bad_line_costs_its_front_end_and_no_question() {
         bad.asked().await;
         bad.send(line).await;
         let dropped = notices.recv().await;
-        assert!(matches!(dropped, Some(Notice::Dropped(_))), "{dropped:?}");
-        assert_eq!(notices.recv().await, Some(Notice::NoFrontEnd));
+        assert!(
+            matches!(dropped, Some(attach::Notice::Dropped(_))),
+            "{dropped:?}"
+        );
+        assert_eq!(notices.recv().await, Some(attach::Notice::NoFrontEnd));
         assert_eq!(bad.next().await, None);
     }
     let later = json!({"hello": {"version": 2, "kind": "page"}});
     let mut later = RawFrontEnd::connect(&board, later).await;
     let words = "a front end speaks version 2, this askback only 1".to_owned();
-    assert_eq!(notices.recv().await, Some(Notice::Dropped(words)));
+    assert_eq!(notices.recv().await, Some(attach::Notice::Dropped(words)));
     assert_eq!(later.next().await, None);
     let mut good = RawFrontEnd::join(&board, "page").await;
     let id = good.asked().await["id"].clone();
@@ -232,7 +247,7 @@ async fn a_flood_is_answered_in_order_and_its_surplus_is_declined() {
     let answers: Vec<_> = (0..1000).map(|_| ask(&board, "Who?")).collect();
     let mut floods = 0;
     while floods < 1000 - 256 {
-        floods += usize::from(notices.recv().await == Some(Notice::Flood));
+        floods += usize::from(notices.recv().await == Some(attach::Notice::Flood));
     }
     let mut one = RawFrontEnd::join(&board, "page").await;
     for _ in 0..256 {
@@ -355,8 +370,9 @@ async fn a_host_joins_the_boards_of_a_folder() {
             assert_eq!(answer.expect("it ended"), accepted("Ada"));
         }
         let by = FrontEndKind::Script;
-        let settled =
-            async { while notices.recv().await != (Some(Notice::Settled { question: 20, by })) {} };
+        let settled = async {
+            while notices.recv().await != (Some(attach::Notice::Settled { question: 20, by })) {}
+        };
         tokio::select! {
             () = settled => {}
             ended = &mut joined => panic!("nobody interrupted it: {ended:?}"),
@@ -446,4 +462,278 @@ async fn the_user_is_told_that_a_program_ended() {
             ended = &mut joined => panic!("nobody interrupted it: {ended:?}"),
         }
     }
+}
+
+/// What the user of a [`Typist`] sees.
+#[derive(Debug, Clone, Default, PartialEq)]
+struct Seen {
+    /// The text of each field of the form in front.
+    fields: Vec<String>,
+    /// What was said outside of questions.
+    said: String,
+}
+
+/// A front end whose user types what the test says.
+struct Typist {
+    actions: mpsc::UnboundedReceiver<Vec<Action>>,
+    seen: watch::Sender<Seen>,
+    page: Page,
+}
+
+impl Leaf for Typist {
+    fn poll_did(&mut self, _: &Conversation, context: &mut Context<'_>) -> Poll<Did> {
+        match self.actions.poll_recv(context) {
+            Poll::Ready(Some(actions)) => Poll::Ready(Did::Action(actions)),
+            Poll::Ready(None) | Poll::Pending => Poll::Pending,
+        }
+    }
+
+    fn happened(&mut self, desk: &Desk, happened: &EventOutcome) {
+        for effect in &happened.effects {
+            let said = match effect {
+                Effect::Tell(Notice::Restored) => "restored ".to_owned(),
+                Effect::Tell(Notice::TypedElsewhere) => "typed elsewhere ".to_owned(),
+                Effect::Tell(Notice::Ended(end)) => format!("{end:?} "),
+                Effect::Tell(other) => format!("{other:?} "),
+                _ => continue,
+            };
+            assert_eq!(desk.asker().name, "travel");
+            self.seen.send_modify(|seen| seen.said.push_str(&said));
+        }
+    }
+
+    fn remark(&mut self, _: &Desk, _: Remark) -> Option<Remark> {
+        None
+    }
+
+    fn tell(&mut self, words: Words) {
+        self.seen
+            .send_modify(|seen| seen.said.push_str(words.as_str()));
+    }
+
+    fn open(&mut self, _: &str) -> bool {
+        false
+    }
+
+    fn show(&mut self, talk: &Conversation, _: Option<&Words>) {
+        let mut fields = Vec::new();
+        if let Some(Step::Secret(draft) | Step::Filling(draft) | Step::Review(draft)) =
+            talk.seen().front().map(|front| front.step)
+        {
+            for (index, field) in draft.fields().iter().enumerate() {
+                let value = draft.value(index).map(|value| field.show(value));
+                let text = draft.written(index).map(str::to_owned).or(value);
+                fields.push(text.unwrap_or_default());
+            }
+        }
+        self.seen.send_if_modified(|seen| {
+            let is_other = seen.fields != fields;
+            seen.fields = fields;
+            is_other
+        });
+    }
+
+    fn page(&mut self) -> &mut Page {
+        &mut self.page
+    }
+
+    fn renderer(&self) -> Renderer {
+        Renderer::Lines
+    }
+
+    fn is_person(&self) -> bool {
+        true
+    }
+}
+
+/// A front end in a task. It is killed on drop, without a last word.
+struct TypingHost {
+    types: mpsc::UnboundedSender<Vec<Action>>,
+    seen: watch::Receiver<Seen>,
+    running: tokio::task::JoinHandle<()>,
+}
+
+impl Drop for TypingHost {
+    fn drop(&mut self) {
+        self.running.abort();
+    }
+}
+
+impl TypingHost {
+    /// Must be called within a [`LocalSet`](tokio::task::LocalSet).
+    fn join(folder: &TempDir, kind: FrontEndKind) -> Self {
+        let (types, actions) = mpsc::unbounded_channel();
+        let (sees, seen) = watch::channel(Seen::default());
+        let look = Look {
+            columns: 80,
+            styled: false,
+        };
+        let leaf = Typist {
+            actions,
+            seen: sees,
+            page: Page::new(look),
+        };
+        let limits = Limits::default();
+        let folder = Some(folder.path().to_owned());
+        let running = tokio::task::spawn_local(async move {
+            let (relay, arrivals) = Relay::new();
+            let desk = Desk::new(asker(), None, None, limits.clone());
+            let mut host = Host::new(desk, Box::new(leaf), arrivals, &limits);
+            let options = JoinOptions {
+                folder,
+                ..JoinOptions::new(kind)
+            };
+            join(&mut host, &relay, options).await.expect("it is ours");
+        });
+        Self {
+            types,
+            seen,
+            running,
+        }
+    }
+
+    fn write(&self, field: usize, text: &str) {
+        let text = text.to_owned();
+        let written = self.types.send(vec![Action::Write { field, text }]);
+        written.expect("it runs");
+    }
+
+    async fn sees(&mut self, fields: &[&str]) -> Seen {
+        let is_it = |seen: &Seen| seen.fields == fields;
+        let seen = timeout(PATIENCE, self.seen.wait_for(is_it)).await.is_ok();
+        let last = self.seen.borrow().clone();
+        assert!(seen, "expected {fields:?}, the user sees {last:?}");
+        last
+    }
+
+    async fn hears(&mut self, said: &str) {
+        let is_it = |seen: &Seen| seen.said.contains(said);
+        let heard = timeout(PATIENCE, self.seen.wait_for(is_it)).await.is_ok();
+        assert!(heard, "expected {said}: {:?}", self.seen.borrow());
+    }
+}
+
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Asks with these fields.
+fn ask_form(board: &Board, fields: Value) -> tokio::task::JoinHandle<Value> {
+    let params = json!({
+        "mode": "form", "message": "Who?",
+        "requestedSchema": {"type": "object", "properties": fields},
+    });
+    let params = serde_json::value::to_raw_value(&params).expect("it is JSON");
+    let request = InputRequest::parse("elicitation/create", Some(&params));
+    let question = HostQuestion {
+        request: request.expect("it is a form"),
+        ..form("")
+    };
+    let board = board.clone();
+    tokio::spawn(async move {
+        let response: InputResponse = board.answer(question).await.expect("forms have an answer");
+        json!(response)
+    })
+}
+
+#[tokio::test]
+async fn what_is_typed_survives_its_front_end_and_appears_in_the_others() {
+    let local = tokio::task::LocalSet::new();
+    let test = async {
+        let folder = folder();
+        let (board, _notices) = board(&folder);
+        let text = json!({"type": "string", "minLength": 2});
+        let fields = json!({"name": text, "age": {"type": "integer", "default": 30}, "note": text});
+        let _answer = ask_form(&board, fields);
+        let mut raw = RawFrontEnd::join(&board, "page").await;
+        raw.asked().await;
+        let mut one = TypingHost::join(&folder, FrontEndKind::Terminal);
+        one.sees(&["30", "", ""]).await;
+        one.write(0, "");
+        one.write(1, "Ada");
+        one.write(2, "A");
+        // The board has it before the front end is killed.
+        let mut known = serde_json::Map::new();
+        while known.len() < 3 {
+            let line = raw.next().await.expect("the board goes on");
+            let typed = line["typed"]["fields"].as_object().expect("fields");
+            known.extend(typed.clone());
+        }
+        let expected = json!({"age": "empty", "name": {"value": "Ada"}, "note": {"text": "A"}});
+        assert_eq!(Value::Object(known), expected);
+        drop(one);
+        let mut other = TypingHost::join(&folder, FrontEndKind::Page);
+        let seen = other.sees(&["", "Ada", "A"]).await;
+        assert_eq!(seen.said, "restored ");
+        // Two front ends at once: each field has the last change.
+        let mut third = TypingHost::join(&folder, FrontEndKind::Terminal);
+        third.sees(&["", "Ada", "A"]).await;
+        other.write(0, "36");
+        other.write(1, "Bob");
+        third.write(2, "hello");
+        for front_end in [&mut other, &mut third] {
+            front_end.sees(&["36", "Bob", "hello"]).await;
+            front_end.hears("typed elsewhere").await;
+        }
+    };
+    local.run_until(test).await;
+}
+
+#[tokio::test]
+async fn a_secret_that_is_typed_stays_in_its_front_end() {
+    let local = tokio::task::LocalSet::new();
+    let test = async {
+        let folder = folder();
+        let (board, _notices) = board(&folder);
+        let account = json!({"type": "object", "properties": {
+            "user": {"type": "string"}, "password": {"type": "string"},
+        }});
+        let fields = json!({
+            "account": account, "api_key": {"type": "string"}, "name": {"type": "string"},
+        });
+        let _answer = ask_form(&board, fields);
+        let mut raw = RawFrontEnd::join(&board, "page").await;
+        raw.asked().await;
+        let mut one = TypingHost::join(&folder, FrontEndKind::Terminal);
+        one.sees(&["", "", "", ""]).await;
+        one.types.send(vec![Action::Yes]).expect("it runs");
+        for (field, text) in [(0, "ada"), (1, "hunter2"), (2, "hunter3"), (3, "Ada")] {
+            one.write(field, text);
+        }
+        one.sees(&["ada", "hunter2", "hunter3", "Ada"]).await;
+        let line = raw.next().await.expect("the board goes on");
+        assert_eq!(line["typed"]["fields"], json!({"name": {"value": "Ada"}}));
+    };
+    local.run_until(test).await;
+}
+
+#[tokio::test]
+async fn the_user_is_told_why_a_question_went_away() {
+    let local = tokio::task::LocalSet::new();
+    let test = async {
+        let folder = folder();
+        let (board, _notices) = board(&folder);
+        let mut one = TypingHost::join(&folder, FrontEndKind::Terminal);
+        let text = json!({"alpha": {"type": "string"}});
+        let answer = ask_form(&board, text.clone());
+        let mut raw = RawFrontEnd::join(&board, "page").await;
+        let id = raw.asked().await["id"].clone();
+        one.sees(&[""]).await;
+        raw.accept(&id, "Ada").await;
+        assert_eq!(answer.await.expect("it ended"), accepted("Ada"));
+        one.hears("AnsweredIn(Page)").await;
+        let answer = ask_form(&board, text.clone());
+        one.sees(&[""]).await;
+        answer.abort();
+        one.hears("Withdrawn").await;
+    };
+    local.run_until(test).await;
+}
+
+#[tokio::test]
+async fn a_question_that_is_too_long_is_not_asked() {
+    let folder = folder();
+    let (board, mut notices) = board(&folder);
+    let answer = ask(&board, &"x".repeat(4 << 20));
+    assert_eq!(notices.recv().await, Some(attach::Notice::TooLong));
+    let answer = answer.await.expect("it ended");
+    assert_eq!(answer["action"], "decline");
 }

@@ -13,7 +13,7 @@ use askback::{
 };
 use askback_host::model::{
     Action, Ask, Call, Desk, Draft, Effect, Event, Front, Notice, Part, Permission, Question,
-    Refused, Reply, Stance, Step, Wants, Why, WorstEnd,
+    Refused, Reply, Stance, Step, Typed, TypedChange, TypedValue, Wants, Why, WorstEnd,
 };
 use proptest::prelude::*;
 
@@ -513,4 +513,129 @@ fn every_question_of_a_server_is_answered_as_the_person_has_it() {
         // Our own questions are not affected.
         check(stance, ours(), "asked");
     }
+}
+
+fn fills() -> impl Strategy<Value = Action> {
+    let text = prop_oneof![
+        Just("1"),
+        Just("99"),
+        Just("M"),
+        Just("long text"),
+        Just("{\"a\": 1}"),
+        Just("{}"),
+        Just("[]"),
+        Just("{\"street\": 7}"),
+        Just("[{\"city\": \"Rome\"}]"),
+        Just(""),
+        Just("{")
+    ];
+    prop_oneof![
+        5 => (0usize..8, text).prop_map(|(field, text)| Action::Write { field, text: text.to_owned() }),
+        2 => (0usize..8, 0usize..3).prop_map(|(field, option)| Action::Choose { field, option }),
+        1 => (0usize..8).prop_map(Action::Clear),
+        2 => (0usize..8).prop_map(Action::Fold),
+        1 => Just(Action::Submit),
+    ]
+}
+
+fn changes(typed: &Typed) -> Vec<TypedChange> {
+    let changes = typed.iter().map(|(name, now)| TypedChange {
+        name: name.clone(),
+        over: None,
+        now: now.clone(),
+    });
+    changes.collect()
+}
+
+/// The content that can be sent; `None` if a field needs attention.
+fn drafted(desk: &Desk) -> Option<Content> {
+    match desk.front().map(|front| front.step) {
+        Some(Step::Filling(draft) | Step::Review(draft)) => {
+            draft.wrong().is_none().then(|| draft.content())
+        }
+        step => panic!("{step:?}"),
+    }
+}
+
+proptest! {
+    /// Another front end gets all that is typed, whatever it showed before.
+    #[test]
+    fn what_is_typed_is_the_same_elsewhere(
+        asked in question().prop_filter("a form with fields", |asked| matches!(
+            &asked.ask, Ask::Form { schema, .. }
+                if !schema.fields.is_empty() && !asked.ask.asks_for_secrets()
+        )),
+        here in proptest::collection::vec(fills(), 0..12),
+        there in proptest::collection::vec(fills(), 0..4),
+    ) {
+        let mut desks = [(); 2].map(|()| Desk::new(travel(), None, None, Limits::default()));
+        for (desk, actions) in desks.iter_mut().zip([here, there]) {
+            desk.update(Event::Asked(1, asked.clone()));
+            for action in actions {
+                desk.update(Event::Action(action));
+            }
+        }
+        let [here, mut there] = desks;
+        let typed = here.typed(1).expect("it is open");
+        let sent = serde_json::to_string(&typed).expect("it is JSON");
+        let received: Typed = serde_json::from_str(&sent).expect("it is typed content");
+        let is_restored = false;
+        let before = there.typed(1);
+        let reviewed = matches!(there.front().map(|front| front.step), Some(Step::Review(_)));
+        there.update(Event::Typed { id: 1, changes: changes(&received), is_restored });
+        prop_assert_eq!(drafted(&there), drafted(&here));
+        if reviewed && there.typed(1) != before {
+            let step = there.front().map(|front| front.step);
+            prop_assert!(matches!(step, Some(Step::Filling(_))), "what the user has not seen is not sent");
+        }
+        // A text that is not a value is kept as well.
+        let again = there.typed(1).expect("it is open");
+        for (name, typed) in &typed {
+            if let TypedValue::Text(_) = typed {
+                prop_assert_eq!(again.get(name), Some(typed));
+            }
+        }
+    }
+}
+
+#[test]
+fn newer_text_of_the_user_is_not_overwritten() {
+    let mut desk = Desk::new(travel(), None, None, Limits::default());
+    desk.update(Event::Asked(
+        1,
+        form("Why?", r#""why": {"type": "string"}"#, ""),
+    ));
+    let write = |text: &str| {
+        Event::Action(Action::Write {
+            field: 0,
+            text: text.to_owned(),
+        })
+    };
+    let text = |text: &str| TypedValue::Value(text.into());
+    let change = |over: TypedValue, now: &str| Event::Typed {
+        id: 1,
+        changes: vec![TypedChange {
+            name: "why".to_owned(),
+            over: Some(over),
+            now: text(now),
+        }],
+        is_restored: false,
+    };
+    let typed = |desk: &Desk| desk.typed(1).expect("it is open")["why"].clone();
+    desk.update(write("mine"));
+    assert_eq!(desk.update(change(TypedValue::Empty, "theirs")).effects, []);
+    assert_eq!(typed(&desk), text("mine"));
+    let told = desk.update(change(text("mine"), "theirs")).effects;
+    assert_eq!(told, [Effect::Tell(Notice::TypedElsewhere)]);
+    assert_eq!(typed(&desk), text("theirs"));
+    // It is said once.
+    let told = desk
+        .update(change(text("theirs"), "more of theirs"))
+        .effects;
+    assert_eq!(told, []);
+    desk.update(Event::Action(Action::Submit));
+    desk.update(change(text("more of theirs"), "another"));
+    let front = desk.front().expect("it is open");
+    assert!(matches!(front.step, Step::Filling(_)));
+    assert!(front.issue.is_some());
 }

@@ -94,11 +94,11 @@ pub struct Withdrawal(Arc<OnceLock<WithdrawalReason>>);
 /// Why a question was withdrawn although the server did not withdraw it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WithdrawalReason {
-    /// The client cancelled the call.
+    /// The client cancelled the call, or disconnected while it waited.
     CallCancelled,
     /// The call was returned to the client, and the client did not repeat it in time.
     CallExpired,
-    /// The client disconnected.
+    /// The client disconnected after the call was returned to it.
     ClientGone,
 }
 
