@@ -84,17 +84,21 @@ pub fn put_folded(page: &mut Page, structured: &str) -> bool {
     is_cut
 }
 
-/// The members of an object, with aligned values.
+/// The members of an object, with aligned values. Nested values are last.
 fn members(structured: &str) -> Option<Vec<String>> {
     let Ok(Value::Object(members)) = serde_json::from_str(structured) else {
         return None;
     };
-    let names: Vec<_> = members.keys().map(|name| text::line(name)).collect();
-    let widest = names.iter().map(|name| text::columns(name)).max()?;
-    let lines = names.iter().zip(members.values()).map(|(name, value)| {
+    let members = members
+        .iter()
+        .map(|(name, value)| (text::line(name), value));
+    let mut members: Vec<_> = members.collect();
+    members.sort_by_key(|(_, value)| value.is_object() || value.is_array());
+    let widest = members.iter().map(|(name, _)| text::columns(name)).max()?;
+    let lines = members.iter().map(|(name, value)| {
         let value = match value {
             Value::String(text) => text::line(text),
-            value => text::line(&text::json(&value.to_string())),
+            _ => text::line(&text::json(&value.to_string())),
         };
         let blanks = " ".repeat(widest.saturating_sub(text::columns(name)));
         format!("{name}{blanks}  {value}")
@@ -322,8 +326,8 @@ mod tests {
         assert!(!is_cut && !row.contains('\x1b'), "{row}");
         let object = r#"{"degrees":21,"of":["\u001b"],"wind":"\u001b[2J\nnorth"}"#;
         let (rows, is_cut) = folded(80, object);
-        let expected = "Structured | degrees  21\n           | of       [\"\\u001b\"]\n           \
-                        | wind     <U+001B>[2J<U+000A>north\n";
+        let expected = "Structured | degrees  21\n           | wind     <U+001B>[2J<U+000A>north\n           \
+                        | of       [\"\\u001b\"]\n";
         assert_eq!((rows.as_str(), is_cut), (expected, false));
         let (rows, is_cut) = folded(30, object);
         assert_eq!((rows.lines().count(), is_cut), (3, true), "{rows}");

@@ -45,7 +45,7 @@ pub(crate) const REVIEW: &str = "\x13";
 pub(crate) const ESC: &str = "\x1b";
 const EDITOR: &str = "\x07";
 const DOWN: &str = "\x1b[B";
-pub(crate) const PAGE_DOWN: &str = "\x1b[6~";
+pub(crate) const END: &str = "\x1b[F";
 pub(crate) const CTRL_C: &str = "\x03";
 pub(crate) const CTRL_D: &str = "\x04";
 
@@ -382,7 +382,7 @@ fn a_holiday_is_booked_with_few_keys_and_leaves_few_rows() {
     let began = rows.iter().position(|row| row.starts_with("Called "));
     let ended = rows.iter().position(|row| row.starts_with("travel>"));
     let (began, ended) = began.zip(ended).expect("both are there");
-    assert!(ended - began <= 12, "{}", rows.join("\n"));
+    assert!(ended - began <= 18, "{}", rows.join("\n"));
     let text = rows.join("\n");
     assert!(
         !text.contains("[Enter]") && !text.contains("Full name"),
@@ -411,7 +411,7 @@ fn a_terminal_may_change_its_size_in_the_middle() {
         .press("too dear")
         .press(ENTER);
     terminal
-        .until("declined, with why")
+        .until("declined, with your reason")
         .until("travel> ")
         .press(CTRL_D);
     assert_eq!(terminal.end(), Some(0));
@@ -448,14 +448,14 @@ fn a_terminal_that_breaks_rows_anew_keeps_no_copy_of_a_form() {
         let (above, form) = lines(&mut terminal);
         let rows = terminal.rows().join("\n");
         assert_eq!(above, before, "{sizes:?}\n{rows}");
-        for once in ["travel asks", "Book it", "Travel in", "Esc cancel"] {
+        for once in ["travel asks", "Book it", "Travel i", "Esc cancel"] {
             let times = form.matches(once).count();
             assert_eq!(times, usize::from(once != "travel asks"), "{once}\n{rows}");
         }
         terminal.kill();
     }
     for slow in [true, false] {
-        check(200, &[40], slow);
+        check(120, &[40], slow);
         check(80, &[40, 120], slow);
         let steps: Vec<_> = (1..=10).map(|step| 100 - 6 * step).collect();
         check(100, &steps, slow);
@@ -496,7 +496,8 @@ fn values_are_suggested_as_one_types() {
     terminal.press("Re").until("| Reykjavik");
     terminal.press(DOWN).until("› | Reykjavik").press(ENTER);
     terminal.until("destination* Reykjavik").press(ESC);
-    terminal.until_not("destination*").press(CTRL_D);
+    terminal.until("Press it again").press(ESC);
+    terminal.until("Type to filter").press(CTRL_D);
     assert_eq!(terminal.end(), Some(0));
 }
 
@@ -577,7 +578,7 @@ fn a_text_is_written_in_an_editor() {
         .until("in the editor: Rome")
         .press("x\n")
         .until("destination* Lisbon");
-    terminal.press(ESC);
+    terminal.press(ESC).until("Press it again").press(ESC);
     assert_eq!(terminal.end(), Some(3));
 
     let mut terminal = Terminal::open_with(&call, 80, &[("VISUAL", "false")]);
@@ -586,6 +587,7 @@ fn a_text_is_written_in_an_editor() {
         .press(EDITOR)
         .until("the editor ended with exit status: 1");
     terminal.until("destination* Rome").press(ESC);
+    terminal.until("Press it again").press(ESC);
     assert_eq!(terminal.end(), Some(3));
 
     // Ctrl-C in the editor is for the editor.
@@ -595,6 +597,7 @@ fn a_text_is_written_in_an_editor() {
     terminal.press(EDITOR).until("in the editor").press(CTRL_C);
     terminal.until("the editor ended with signal: 2");
     terminal.until("destination* Rome").press(ESC);
+    terminal.until("Press it again").press(ESC);
     assert_eq!(terminal.end(), Some(3));
 }
 
@@ -816,6 +819,8 @@ fn f2_shows_the_messages_at_a_question_and_keeps_the_form() {
         .press(F2)
         .until("| asks wishes, state of")
         .until("(x) yes")
+        .press(ESC)
+        .until("Press it again")
         .press(ESC)
         .until("askback> ")
         .press(CTRL_D);

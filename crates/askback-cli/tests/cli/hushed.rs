@@ -53,7 +53,7 @@ fn what_is_filled_in_as_a_password_is_kept_nowhere() {
                     .until("> ")
                     .press(ENTER);
             } else if fills {
-                terminal.until("Tab next").press("ada").press(TAB);
+                terminal.until("Enter next").press("ada").press(TAB);
                 terminal.press("hush").press(REVIEW);
                 terminal.until("[Enter]").press(ENTER);
             }

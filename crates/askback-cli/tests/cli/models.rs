@@ -69,7 +69,7 @@ fn what_a_model_replies_is_looked_over_until_the_person_says_otherwise() {
         .says("run without asking, also in later conversations.")
         .says("Each of its requests to a model is shown to you first.")
         .says("Declined.");
-    alone().expect(3).says("you chose never");
+    alone().expect(3).says("You chose never");
 }
 
 #[test]

@@ -56,7 +56,7 @@ fn a_question_that_cannot_be_put_is_told_and_counts_as_unanswered() {
         r#""method":"sampling/createMessage","params":{"messages":"none","maxTokens":5}"#,
         "{to: Rome}",
         6,
-        &["sh asked for a text of a model in a way that askback does not support"],
+        &["sh asked for the reply of a model in a way that askback does not support"],
     );
 }
 

@@ -74,7 +74,7 @@ fn asked_in(scratch: &Scratch, script: &str) -> Terminal {
         .until("zoo> ")
         .press("/call login")
         .press(ENTER)
-        .until("yes goes on all the same")
+        .until("yes lets you fill it in anyway")
         .until_asked()
         .press("yes")
         .press(ENTER)

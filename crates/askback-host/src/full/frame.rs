@@ -37,6 +37,9 @@ const LABEL: usize = 48;
 /// The columns of the frame at the left of a question.
 const BAR: usize = 2;
 
+/// The line of a frame ends here. A longer row would take many rows if the terminal became narrower.
+const RULE_ENDS: usize = 79;
+
 /// Narrower screens have no frame.
 const FRAMED: usize = 30;
 
@@ -203,7 +206,8 @@ impl Row {
     /// Fills the rest of the row with a line, one column away from the text.
     fn rule(&mut self, columns: usize) {
         let begins = self.at.saturating_add(1);
-        let length = columns.saturating_sub(1).saturating_sub(begins);
+        let ends = columns.saturating_sub(1).min(RULE_ENDS);
+        let length = ends.saturating_sub(begins);
         if length > 0 {
             self.at = begins;
             self.put(Style::Frame, "─".repeat(length));

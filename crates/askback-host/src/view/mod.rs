@@ -265,7 +265,7 @@ fn body(asker: &Asker, front: &Front<'_>, reader: Reader) -> Body {
             offered: root.map(|root| words!("Offered: {}", folder::shown(&root.uri))),
             label: "Another folder:".into(),
         },
-        Step::Reason => Body::Reason("Why not? The server is told (optional):".into()),
+        Step::Reason => Body::Reason("Why not? (optional)".into()),
         _ => sampling::sampling(asker, front).map_or(Body::Nothing, Body::Sampling),
     }
 }

@@ -97,7 +97,7 @@ fn a_server_dies_while_the_person_answers() {
     killed(
         "dies_while_a_reply_is_written",
         &wishes(),
-        &[Until("^S look"), Press("The red"), Until("The red")],
+        &[Until("^S review"), Press("The red"), Until("The red")],
     );
     killed(
         "dies_in_a_review",
@@ -133,7 +133,7 @@ fn a_server_dies_while_the_person_answers() {
     killed(
         "dies_at_the_second_yes_of_a_link",
         &link("q1", "http://example.com/"),
-        &[Until("[o] Open"), Press("o"), Until("[y] Open all")],
+        &[Until("[o] Open"), Press("o"), Until("[y] Open it anyway")],
     );
 }
 

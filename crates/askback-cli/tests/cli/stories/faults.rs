@@ -135,7 +135,7 @@ fn a_request_to_a_model_that_has_tools_is_refused_aloud() {
     });
     let rounds = [asks(&[request("q1", "sampling/createMessage", &params)])];
     let ran = run("tools", &Server::Asks(&rounds), "").expect(6);
-    ran.says("zoo asked for a text of a model in a way that askback does not support");
+    ran.says("zoo asked for the reply of a model in a way that askback does not support");
 }
 
 #[test]

@@ -141,7 +141,7 @@ fn every_string_of_a_server_is_shown_by_its_characters_in_a_conversation() {
             Press(REVIEW),
             Until("[Enter] Call"),
             Press(ENTER),
-            Until("^S look it over"),
+            Until("^S review"),
             See,
             Press("no"),
             Press(REVIEW),

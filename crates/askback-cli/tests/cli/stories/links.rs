@@ -17,7 +17,7 @@ fn warned(name: &str, url: &str, host: &str) {
             Until("[o] Open"),
             See,
             Press("o"),
-            Until("[y] Open all"),
+            Until("[y] Open it anyway"),
             See,
             Press("y"),
         ],

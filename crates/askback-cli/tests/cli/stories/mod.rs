@@ -305,6 +305,7 @@ fn cut(rows: &str) -> String {
     // The path of the test folder may have any length, and is not cut.
     let mut is_folder = false;
     rows.retain(|row| {
+        let row = unframed(row);
         let is_rest = is_folder && !row.starts_with("Another folder:");
         is_folder = is_rest || row.starts_with("Offered:");
         !is_rest
@@ -318,8 +319,8 @@ fn cut(rows: &str) -> String {
 
 /// A row without text that varies between runs: the test folder, times and durations.
 fn same(row: &str) -> String {
-    if row.starts_with("Offered:") {
-        return "Offered: …".to_owned();
+    if unframed(row).starts_with("Offered:") {
+        return "│ Offered: …".to_owned();
     }
     let words: Vec<_> = row.split(' ').collect();
     let is_span = |at: usize| words[at].parse::<f64>().is_ok() && words.get(at + 1) == Some(&"s");
@@ -333,6 +334,11 @@ fn same(row: &str) -> String {
     };
     let same = (0..words.len()).map(same);
     same.collect::<Vec<_>>().join(" ")
+}
+
+/// A row without the frame of a question.
+fn unframed(row: &str) -> &str {
+    row.strip_prefix("│ ").unwrap_or(row)
 }
 
 fn kill(scratch: &Scratch) {

@@ -6,7 +6,7 @@ use super::{
     Do::{Gone, Press, See, Until},
     Server, Story, UNTOLD, asks, by_a_file, request, tell,
 };
-use crate::full::{ENTER, REVIEW};
+use crate::full::{END, ENTER, REVIEW};
 
 // Shows SA-04.
 #[test]
@@ -24,21 +24,23 @@ fn a_request_and_its_reply_are_edited() {
             Until("[Enter] Run once"),
             See,
             Press("e"),
-            Until("^S take it"),
+            Until("^S keep"),
             Press(" Be brief."),
             Until("Be brief."),
             Press(REVIEW),
             Until("As you changed it"),
             See,
+            Press(END),
+            Until("[Enter] Run once"),
             Press(ENTER),
             Until("[Enter] Send"),
             See,
             Press("e"),
-            Until("^S take it"),
+            Until("^S keep"),
             Press("\x7f!"),
             Until("Reply 0!"),
             Press(REVIEW),
-            Gone("^S take it"),
+            Gone("^S keep"),
             Until("[Enter] Send"),
             See,
             Press(ENTER),
