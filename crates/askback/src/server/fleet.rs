@@ -32,7 +32,10 @@ use askback_core::{
     },
     revision::Revision,
 };
-use tokio::sync::{Notify, broadcast};
+use tokio::{
+    sync::{Notify, broadcast},
+    time::{Instant, sleep},
+};
 
 pub(super) use self::tasks::begin_task;
 pub(crate) use self::{
@@ -522,7 +525,8 @@ pub(crate) async fn park(
         now,
         expires,
     };
-    let parked = node.journal.park(request).await.map_err(cannot_ask)?;
+    let parked = park_when_reachable(node, request, incoming.limits.wire.request).await;
+    let parked = parked.map_err(cannot_ask)?;
     node.hint(standing.call);
     if let Some(task) = &standing.task {
         task.tell_changed(shared);
@@ -535,6 +539,31 @@ pub(crate) async fn park(
             None
         }
     })
+}
+
+const MIN_PARK_PAUSE: Duration = Duration::from_millis(100);
+const MAX_PARK_PAUSE: Duration = Duration::from_secs(2);
+
+/// Parks a call. If the journal cannot be reached, waits for it and repeats the request, for at most as long as a
+/// request may take.
+async fn park_when_reachable(
+    node: &Node,
+    request: ParkRequest<'_>,
+    max_wait: Duration,
+) -> Result<ParkOutcome, StoreError> {
+    let begun = Instant::now();
+    let mut pause = MIN_PARK_PAUSE;
+    loop {
+        let parked = node.journal.park(request).await;
+        if !matches!(parked, Err(StoreError::Unreachable(_)))
+            || begun.elapsed().saturating_add(pause) > max_wait
+        {
+            return parked;
+        }
+        let _ = node.heard(parked);
+        sleep(pause).await;
+        pause = MAX_PARK_PAUSE.min(pause * 2);
+    }
 }
 
 fn cannot_ask(error: StoreError) -> Error {
