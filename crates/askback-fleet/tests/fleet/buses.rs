@@ -131,6 +131,29 @@ async fn a_lost_connection_to_postgres_is_a_gap() {
     .await;
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn nats_knows_who_connects() {
+    let users = ["--user", "agency", "--pass", "p@ss:wörd"];
+    for (arguments, accepted, refused) in [
+        (&users[..], "agency:p%40ss%3Aw%C3%B6rd@", "agency:canary@"),
+        (&users[..], "agency:p%40ss%3Aw%C3%B6rd@", ""),
+        (&["--auth", "t/oken"][..], "t%2Foken@", "canary@"),
+    ] {
+        let Some(engine) = Engine::start("nats-server", arguments) else {
+            return;
+        };
+        let connect = async |who: &str| {
+            let address = format!("nats://{who}127.0.0.1:{}", engine.port);
+            NatsBus::connect(&Secret::new(address), "a").await
+        };
+        connect(accepted).await.expect("it connects");
+        let error = connect(refused).await.expect_err("it is refused");
+        let said = error.to_string();
+        assert!(said.contains("user"), "{said}");
+        assert!(!said.contains("canary"), "{said}");
+    }
+}
+
 #[tokio::test]
 async fn an_address_of_another_kind_is_refused_and_not_shown() {
     for address in ["http://me:canary@host", "canary", "nats://me:canary@host:x"] {
