@@ -62,7 +62,7 @@ use crate::{
         AnswerOutcome, AnswerRequest, Bus, CallId, Event, FinishRequest, Journal, Lease, NodeId,
         ParkOutcome, ParkRequest, SessionId, TakenCall,
     },
-    store::{Owner, StoreError},
+    store::{Owner, StoreError, StoreFuture},
 };
 
 /// How long a process holds a call before it has to renew its lease.
@@ -70,6 +70,10 @@ const LEASE: Duration = Duration::from_secs(10);
 
 /// How long a stopping process waits for its handlers to be dropped before it gives up its leases.
 const STOP: Duration = Duration::from_millis(500);
+
+/// The pauses between requests to a journal that cannot be reached.
+const MIN_JOURNAL_PAUSE: Duration = Duration::from_millis(100);
+const MAX_JOURNAL_PAUSE: Duration = Duration::from_secs(2);
 
 /// How many sessions may wait to be reread. A session that is missed is reread with its stream.
 const CHOICES: usize = 256;
@@ -200,6 +204,27 @@ impl Node {
             Ok(_) | Err(_) => {}
         }
         answer
+    }
+
+    /// Makes a request to the journal. If the journal cannot be reached, waits for it and repeats
+    /// the request, for at most this long.
+    async fn when_reachable<'a, T: Send>(
+        &'a self,
+        max_wait: Duration,
+        request: impl Fn() -> StoreFuture<'a, T> + Send,
+    ) -> Result<T, StoreError> {
+        let begun = Instant::now();
+        let mut pause = MIN_JOURNAL_PAUSE;
+        loop {
+            let answer = request().await;
+            let is_away = matches!(answer, Err(StoreError::Unreachable(_)));
+            if !is_away || begun.elapsed().saturating_add(pause) > max_wait {
+                return answer;
+            }
+            let _ = self.heard(answer);
+            sleep(pause).await;
+            pause = MAX_JOURNAL_PAUSE.min(pause * 2);
+        }
     }
 
     pub(crate) fn begin_to_stop(&self) {
@@ -525,8 +550,9 @@ pub(crate) async fn park(
         now,
         expires,
     };
-    let parked = park_when_reachable(node, request, incoming.limits.wire.request).await;
-    let parked = parked.map_err(cannot_ask)?;
+    let max_wait = incoming.limits.wire.request;
+    let parked = node.when_reachable(max_wait, || node.journal.park(request));
+    let parked = parked.await.map_err(cannot_ask)?;
     node.hint(standing.call);
     if let Some(task) = &standing.task {
         task.tell_changed(shared);
@@ -539,31 +565,6 @@ pub(crate) async fn park(
             None
         }
     })
-}
-
-const MIN_PARK_PAUSE: Duration = Duration::from_millis(100);
-const MAX_PARK_PAUSE: Duration = Duration::from_secs(2);
-
-/// Parks a call. If the journal cannot be reached, waits for it and repeats the request, for at most as long as a
-/// request may take.
-async fn park_when_reachable(
-    node: &Node,
-    request: ParkRequest<'_>,
-    max_wait: Duration,
-) -> Result<ParkOutcome, StoreError> {
-    let begun = Instant::now();
-    let mut pause = MIN_PARK_PAUSE;
-    loop {
-        let parked = node.journal.park(request).await;
-        if !matches!(parked, Err(StoreError::Unreachable(_)))
-            || begun.elapsed().saturating_add(pause) > max_wait
-        {
-            return parked;
-        }
-        let _ = node.heard(parked);
-        sleep(pause).await;
-        pause = MAX_PARK_PAUSE.min(pause * 2);
-    }
 }
 
 fn cannot_ask(error: StoreError) -> Error {

@@ -48,6 +48,10 @@ impl JournalLine {
         self.is_cut.store(true, Ordering::Relaxed);
     }
 
+    pub(super) fn mend(&self) {
+        self.is_cut.store(false, Ordering::Relaxed);
+    }
+
     /// Loses the next requests to park a call, or their responses.
     pub(super) fn lose_parks(&self, losses: &[ParkLoss]) {
         *self.park_losses.lock().unwrap() = losses.iter().rev().copied().collect();
