@@ -258,6 +258,26 @@ async fn a_question_waits_for_the_journal_no_longer_than_a_request_may_take() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_client_is_told_to_come_back_later_while_the_journal_is_away() {
+    let shared = Shared::new();
+    let session = shared.session().await;
+    let mut stream = session.call(1, "tools/call", json!({"name": "book"})).await;
+    stream.message().await;
+    let last = stream.last_event_id();
+    drop(stream);
+    let (second, line) = shared.node_on_a_line();
+    let second = at(&session, &second);
+    // It has opened the session.
+    let mut hello = second.call(2, "tools/call", json!({"name": "hello"})).await;
+    hello.message().await;
+    line.cut();
+    assert_eq!(second.resume(&last).await.status, 503);
+    line.mend();
+    let mut resumed = second.resume(&last).await;
+    assert_eq!(resumed.message().await["method"], "elicitation/create");
+}
+
+#[tokio::test(start_paused = true)]
 async fn questions_of_one_round_are_answered_at_different_processes() {
     let shared = Shared::new();
     let session = shared.session().await;
