@@ -114,7 +114,6 @@ pub struct Tally {
     given_up: u64,
     questions: u64,
     hints: u64,
-    run_twice: u64,
     engine_failures: u64,
     booked: Vec<String>,
     recoveries: Vec<Duration>,
@@ -176,13 +175,6 @@ impl fmt::Display for Tally {
             let each = self.hints as f64 / self.questions.max(1) as f64;
             write!(f, "; {each:.1} hints a question")?;
         }
-        if self.deaths + self.engine_failures + self.run_twice > 0 {
-            write!(
-                f,
-                "; {} rounds were run by more than one process",
-                self.run_twice
-            )?;
-        }
         Ok(())
     }
 }
@@ -243,7 +235,6 @@ pub async fn run(settings: &Settings) -> install::Result<Option<Tally>> {
     scene.is_over.store(true, Ordering::Relaxed);
     all.engine_failures = troubled.await??;
     all.hints = scene.nodes.hints();
-    all.run_twice = scene.nodes.rounds_run_twice() as u64;
     let bookings = scene.bookings()?;
     all.deaths = scene.nodes.deaths.load(Ordering::Relaxed);
     all.twice = bookings.values().filter(|owners| owners.len() > 1).count() as u64;

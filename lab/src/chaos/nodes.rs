@@ -1,5 +1,4 @@
 use std::{
-    collections::{HashMap, HashSet},
     fs, io,
     net::SocketAddr,
     path::{Path, PathBuf},
@@ -17,7 +16,7 @@ use tokio::{
     time::sleep,
 };
 
-use super::server::{DATABASE, HINTS, RUNS};
+use super::server::{DATABASE, HINTS};
 
 /// The time limit for a process to start serving.
 const START: Duration = Duration::from_secs(30);
@@ -75,16 +74,6 @@ impl Nodes {
     /// Returns how many hints the processes have published.
     pub(super) fn hints(&self) -> u64 {
         fs::metadata(self.folder.join(HINTS)).map_or(0, |file| file.len())
-    }
-
-    /// Returns how many rounds were run by more than one process.
-    pub(super) fn rounds_run_twice(&self) -> usize {
-        let runs = fs::read_to_string(self.folder.join(RUNS)).unwrap_or_default();
-        let mut processes = HashMap::<_, HashSet<_>>::new();
-        for (process, round) in runs.lines().filter_map(|line| line.split_once(' ')) {
-            processes.entry(round).or_default().insert(process);
-        }
-        processes.values().filter(|of_one| of_one.len() > 1).count()
     }
 
     pub(super) fn database(&self) -> PathBuf {

@@ -3,7 +3,6 @@
 use std::{
     error::Error,
     fs::{File, OpenOptions},
-    hash::{DefaultHasher, Hash as _, Hasher as _},
     io::Write as _,
     path::Path,
     sync::Arc,
@@ -13,10 +12,8 @@ use std::{
 use askback::{
     Ctx, Fleet, Form, Principal, Result, State,
     authorization::server::{Access, Protection, TokenError},
-    ctx::Incoming,
     journal::{Bus, HeardHints, Journal, MemoryJournal, StoreError, StoreFuture, Topic},
     keys::{Key, KeyRing, KeySource},
-    middleware::{HandledCall, Middleware, Next},
     prompt, resource,
     store::{SqliteStore, Store},
     tool,
@@ -139,8 +136,6 @@ impl Effects {
 pub(super) const DATABASE: &str = "fleet.db";
 /// A byte per hint.
 pub(super) const HINTS: &str = "hints";
-/// A line per continued round: the process, and the round.
-pub(super) const RUNS: &str = "runs";
 
 /// How long a starting process waits for its engines.
 const ENGINES: Duration = Duration::from_secs(60);
@@ -224,22 +219,6 @@ impl Bus for CountedBus {
     }
 }
 
-/// Writes down which process runs which round of a call that was asked.
-struct Runs(File);
-
-impl Middleware for Runs {
-    async fn around(&self, call: &Incoming, next: Next<'_>) -> Result<HandledCall> {
-        if let Some(state) = call.request_state() {
-            let mut round = DefaultHasher::new();
-            state.hash(&mut round);
-            let line = format!("{} {:x}\n", std::process::id(), round.finish());
-            // The number is only reported.
-            let _ = (&self.0).write_all(line.as_bytes());
-        }
-        next.run().await
-    }
-}
-
 fn append(file: &Path) -> std::io::Result<File> {
     OpenOptions::new().append(true).create(true).open(file)
 }
@@ -261,7 +240,6 @@ async fn serve_with<S: Store + Journal + 'static>(
         .prompt(invite)
         .resource(ticket)
         .state(Effects(folder.join("effects.jsonl").into()))
-        .middleware(Runs(append(&folder.join(RUNS))?))
         .service(SERVICE)
         .keys(KeySource::Ring(KeyRing::new(Key::new(&KEY))))
         .store(store)

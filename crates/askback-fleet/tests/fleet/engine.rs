@@ -10,7 +10,8 @@ use std::{
 /// If set, the tests must not be skipped.
 const NEEDED: &str = "ASKBACK_NEEDS_BUSES";
 
-const SHELL: &str = r#"trap '' HUP INT PIPE TERM; "$@" 2>&1 & read -r _; kill -9 $!; wait"#;
+const SHELL: &str =
+    r#"trap '' HUP INT PIPE TERM; "$@" 2>&1 & read -r _; kill -9 $! 2>/dev/null; wait"#;
 
 pub(crate) struct Engine {
     program: &'static str,
