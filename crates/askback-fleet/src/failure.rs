@@ -13,7 +13,11 @@ impl From<StoreError> for Failure {
 
 impl From<SqlError> for Failure {
     fn from(error: SqlError) -> Self {
-        Self(StoreError::Failed(error.into_inner()))
+        let kind = match error.is_disconnected() {
+            true => StoreError::Unreachable,
+            false => StoreError::Failed,
+        };
+        Self(kind(error.into_inner()))
     }
 }
 

@@ -33,14 +33,17 @@ pub(crate) async fn park(
     max_bytes: usize,
 ) -> Result<ParkOutcome, Failure> {
     let call = &request.call.0[..];
-    let select = "SELECT epoch, is_over, next_event FROM askback_calls WHERE id = $1 FOR UPDATE";
-    let known = row(transaction, select, &[&call]).await?;
+    let select = "SELECT epoch, is_over, next_event, record = $2 FROM askback_calls WHERE id = $1 FOR UPDATE";
+    let known = row(transaction, select, &[&call, &request.record]).await?;
     let is_known = known.is_some();
     let first_event: i64 = match known {
         Some(row) => {
             let (epoch, is_over): (i64, bool) = (row.try_get(0)?, row.try_get(1)?);
             if epoch != i64::from(request.epoch) || is_over {
                 return Ok(ParkOutcome::Lost);
+            }
+            if row.try_get(3)? {
+                return handed_over(transaction, request).await;
             }
             row.try_get(2)?
         }
@@ -118,6 +121,15 @@ pub(crate) async fn park(
              ON CONFLICT (call, ask) DO UPDATE SET reply = NULL";
         execute(transaction, settle, &[&call, &ask]).await?;
     }
+    handed_over(transaction, request).await
+}
+
+/// Continues a parked call if it has been answered; otherwise sets who holds it.
+async fn handed_over(
+    transaction: &Transaction<'_>,
+    request: &ParkRequest<'_>,
+) -> Result<ParkOutcome, Failure> {
+    let call = &request.call.0[..];
     if request.keep.is_none() {
         let taken = taken(transaction, request.call, false).await?;
         if let Some(taken) = taken.filter(|taken| !taken.answers.is_empty()) {

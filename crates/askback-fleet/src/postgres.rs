@@ -1,5 +1,7 @@
 //! The store and the journal: a transaction for each method.
 
+use std::time::Duration;
+
 use askback::{
     journal::{
         AnswerOutcome, AnswerRequest, CallId, FinishRequest, Journal, JournalStatus, Lease, Log,
@@ -10,7 +12,7 @@ use askback::{
     store::{Claim, ClaimRequest, FlowId, PutRequest, Store},
 };
 use askback_sql::{Postgres, PostgresSettings};
-use tokio::time::timeout;
+use tokio::time::{Instant, sleep, timeout};
 
 use crate::{
     claims,
@@ -27,6 +29,9 @@ use crate::{
 /// [`limits.asking.store_bytes`](askback::limits::AskingLimits::store_bytes) limits the bytes of claims, of states, of
 /// calls and of sessions, each on its own; [`connect_with`](Self::connect_with) sets another limit. Processes that write
 /// at the same moment may exceed it.
+///
+/// While PostgreSQL cannot be reached, each operation waits and is repeated, for
+/// [`PostgresSettings::wait`](askback_sql::PostgresSettings::wait). A refused user is not repeated.
 pub struct PostgresStore {
     database: Postgres,
     max_bytes: usize,
@@ -63,17 +68,67 @@ impl PostgresStore {
     }
 }
 
+const MIN_RECONNECT_PAUSE: Duration = Duration::from_millis(50);
+const MAX_RECONNECT_PAUSE: Duration = Duration::from_secs(1);
+
+/// The pauses between the attempts of an operation while PostgreSQL cannot be reached.
+struct Outage {
+    begun: Instant,
+    pause: Duration,
+    max: Duration,
+}
+
+impl Outage {
+    fn new(max: Duration) -> Self {
+        Self {
+            begun: Instant::now(),
+            pause: MIN_RECONNECT_PAUSE,
+            max,
+        }
+    }
+
+    /// Returns the error if it is not the loss of a connection, or has lasted too long. Otherwise waits.
+    async fn wait_after(&mut self, Failure(error): Failure) -> Result<(), StoreError> {
+        let is_lost = matches!(error, StoreError::Unreachable(_));
+        if !is_lost || self.begun.elapsed() + self.pause > self.max {
+            return Err(error);
+        }
+        tracing::debug!(%error, "the operation is repeated");
+        sleep(self.pause).await;
+        self.pause = MAX_RECONNECT_PAUSE.min(self.pause * 2);
+        Ok(())
+    }
+}
+
 /// Does work with a connection. A transaction that fails, or whose future is dropped, is rolled back.
+///
+/// If the connection is lost, the work is repeated, although its transaction may have been committed: each transaction
+/// reads first what is stored, and recognizes itself or changes nothing.
+///
+/// | repeated after its commit | |
+/// |---|---|
+/// | `park` | finds its record, and stores nothing |
+/// | `answer` | is a duplicate: the call goes on when its lease is over |
+/// | `due` | leaves what it took: it goes on when its lease is over |
+/// | `claim` | is busy, and then abandoned: the outcome is reported as unknown, and the effect does not happen |
+/// | `Journal::finish` | finds the call ended |
+/// | other methods | store the same again |
 macro_rules! within {
     ($store:ident, [$($mutable:tt)?] $connection:ident => $work:expr) => {
         Box::pin(async move {
-            let connect = async {
-                let $($mutable)? $connection = $store.database.client().await?;
-                let work = async { $work };
-                let done = timeout($store.database.wait(), work).await;
-                $store.database.ended($connection, done)
-            };
-            connect.await.map_err(|Failure(error)| error)
+            let mut outage = Outage::new($store.database.wait());
+            loop {
+                let attempt = async {
+                    let $($mutable)? $connection = $store.database.client().await?;
+                    let work = async { $work };
+                    let done = timeout($store.database.wait(), work).await;
+                    $store.database.ended($connection, done)
+                };
+                match attempt.await {
+                    Ok(done) => return Ok(done),
+                    Err(failure) => outage.wait_after(failure).await?,
+                }
+            }
         })
     };
 }

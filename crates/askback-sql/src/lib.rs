@@ -83,30 +83,54 @@ pub enum BatchOutcome {
 
 /// Why a database operation failed. The message says what an operator can do about it.
 #[derive(Debug)]
-pub struct SqlError(Box<dyn Error + Send + Sync>);
+pub struct SqlError {
+    inner: Box<dyn Error + Send + Sync>,
+    is_disconnected: bool,
+}
 
 impl SqlError {
     /// Creates an error from a message or another library's error.
     pub fn new(error: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
-        Self(error.into())
+        Self {
+            inner: error.into(),
+            is_disconnected: false,
+        }
+    }
+
+    /// Creates the error of an operation whose connection is lost, or could not be made.
+    #[cfg(feature = "postgres")]
+    fn disconnected(why: String) -> Self {
+        Self {
+            is_disconnected: true,
+            ..Self::new(why)
+        }
+    }
+
+    /// Whether the database could not be reached, did not answer in time, or closed the connection. The same operation
+    /// may succeed later. A refused user or statement is another kind of error.
+    ///
+    /// If the connection was lost during a statement, PostgreSQL may have carried the statement out.
+    #[must_use]
+    pub fn is_disconnected(&self) -> bool {
+        self.is_disconnected
     }
 
     /// Returns the underlying error.
     #[must_use]
     pub fn into_inner(self) -> Box<dyn Error + Send + Sync> {
-        self.0
+        self.inner
     }
 }
 
 impl fmt::Display for SqlError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(f)
+        self.inner.fmt(f)
     }
 }
 
 impl Error for SqlError {
     fn source(&self) -> Option<&(dyn Error + 'static)> {
-        self.0.source()
+        self.inner.source()
     }
 }
 

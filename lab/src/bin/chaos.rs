@@ -3,13 +3,15 @@
 //! ```console
 //! $ cargo run -p lab --bin chaos -- --calls 20
 //! $ cargo run -p lab --bin chaos -- --calls 20 --client askback --client Python
+//! $ cargo run -p lab --bin chaos -- --calls 60 --client askback --journal postgres --bus nats --balancer haproxy --kill-engine
 //! $ cargo run -p lab --bin chaos -- --rolling
 //! $ cargo run -p lab --bin chaos -- --soak 600
 //! ```
 //!
 //! `--calls` is the number per client. The last line has the totals, and the exit status is 1 if anything was lost, was
-//! booked twice, or reached another user. `calls.log` in the folder has a line per call. This program also runs as the
-//! processes of the fleet, with `--serve ADDRESS FILE`.
+//! booked twice, or reached another user. `calls.log` in the folder has a line per call. `--kill-engine` kills PostgreSQL
+//! and the bus again and again, `--cut-engine` stops them for 3 or 13 seconds, and `--calm` kills no process of the
+//! fleet. This program also runs as these processes, with `--serve ADDRESS FOLDER JOURNAL BUS`.
 
 #![allow(
     clippy::print_stdout,
@@ -19,10 +21,11 @@
 
 use std::{env, error::Error, path::Path, process::ExitCode, time::Duration};
 
-use lab::chaos::{self, Settings};
+use lab::chaos::{self, BusKind, Settings};
 
 const USAGE: &str = "usage: chaos [--calls N] [--at-once N] [--nodes N] [--client WORD]… [--seed N] [--folder FOLDER] \
-    [--rolling | --soak SECONDS]";
+    [--journal sqlite|postgres] [--bus none|sqlite|postgres|nats|redis] [--balancer own|haproxy|nginx] [--kill-engine] \
+    [--cut-engine] [--calm] [--rolling | --soak SECONDS]";
 
 enum Task {
     Calls,
@@ -33,27 +36,30 @@ enum Task {
 #[tokio::main]
 async fn main() -> Result<ExitCode, Box<dyn Error + Send + Sync>> {
     let words: Vec<_> = env::args().skip(1).collect();
-    if let [first, address, file] = &*words
+    if let [first, address, folder, journal, bus] = &*words
         && first == "--serve"
     {
-        chaos::serve(address, Path::new(file)).await?;
+        chaos::serve(address, Path::new(folder), journal, bus).await?;
         return Ok(ExitCode::SUCCESS);
     }
     let mut task = Task::Calls;
-    let mut settings = Settings {
-        calls: 4,
-        at_once: 3,
-        nodes: 3,
-        program: env::current_exe()?,
-        folder: env::temp_dir().join(format!("askback-chaos-{}", std::process::id())),
-        clients: Vec::new(),
-        seed: 1,
-    };
+    let folder = env::temp_dir().join(format!("askback-chaos-{}", std::process::id()));
+    let mut settings = Settings::new(env::current_exe()?, folder);
+    let mut bus: Option<BusKind> = None;
     let mut is_temporary = true;
     let mut words = words.into_iter();
     while let Some(word) = words.next() {
-        if word == "--rolling" {
-            task = Task::Rolling;
+        match word.as_str() {
+            "--rolling" => task = Task::Rolling,
+            "--kill-engine" => settings.trouble.kill = true,
+            "--cut-engine" => settings.trouble.cut = true,
+            "--calm" => settings.is_calm = true,
+            _ => {}
+        }
+        if matches!(
+            &*word,
+            "--rolling" | "--kill-engine" | "--cut-engine" | "--calm"
+        ) {
             continue;
         }
         let value = words.next().ok_or(USAGE)?;
@@ -62,16 +68,24 @@ async fn main() -> Result<ExitCode, Box<dyn Error + Send + Sync>> {
             "--at-once" => settings.at_once = value.parse()?,
             "--nodes" => settings.nodes = value.parse()?,
             "--client" => settings.clients.push(value),
+            "--journal" => settings.journal = value.parse()?,
+            "--bus" => bus = Some(value.parse()?),
+            "--balancer" => settings.balancer = value.parse()?,
             "--seed" => settings.seed = value.parse()?,
             "--folder" => (settings.folder, is_temporary) = (value.into(), false),
             "--soak" => task = Task::Soak(Duration::from_secs(value.parse()?)),
             _ => return Err(USAGE.into()),
         }
     }
+    settings.bus = bus.unwrap_or(settings.journal.own_bus());
+    if !settings.bus.fits(settings.journal) {
+        return Err(format!("a bus over {} needs the same journal", settings.bus).into());
+    }
     lab::bench::open_many_files();
     let (line, holds) = match task {
         Task::Calls => {
             let tally = chaos::run(&settings).await?;
+            let tally = tally.ok_or("an engine or the balancer is not installed")?;
             (tally.to_string(), tally.holds())
         }
         Task::Rolling => {

@@ -31,7 +31,8 @@ pub(super) enum Passing {
     AnswerTaken,
     /// The process died before it received the answer.
     AnswerCut,
-    /// The process died before its response was complete. The end of a session's own stream is not reported.
+    /// The process died before its response was complete, or a balancer behind this one had no process. The end of a
+    /// session's own stream is not reported.
     Broken,
     Listen,
     Other,
@@ -112,7 +113,7 @@ impl<O: Observer> Balancer<O> {
         if response.has_not_begun() && what == Passing::Answer {
             self.observer.passes(call, Passing::AnswerCut, at);
         }
-        if what != Passing::Listen && !response.is_complete() {
+        if what != Passing::Listen && (!response.is_complete() || response.is_refusal()) {
             self.observer.passes(call, Passing::Broken, at);
         }
         Ok(())
@@ -160,6 +161,11 @@ impl Response {
         self.end.extend_from_slice(bytes);
         self.end
             .drain(..self.end.len().saturating_sub(LAST_CHUNK.len()));
+    }
+
+    fn is_refusal(&self) -> bool {
+        let status = self.head.split(|byte| *byte == b' ').nth(1);
+        status.is_some_and(|status| [&b"502"[..], b"503", b"504"].contains(&status))
     }
 
     fn is_complete(&self) -> bool {

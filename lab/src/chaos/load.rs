@@ -2,6 +2,7 @@
 
 use std::{
     fmt, fs, io,
+    path::Path,
     sync::{
         Arc,
         atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering},
@@ -22,7 +23,7 @@ use tokio::{
 };
 
 use super::{
-    Scene, Settings,
+    JournalKind, Scene, Settings,
     clients::{OwnClient, PATIENCE, Person, Request, address, connect},
 };
 
@@ -184,6 +185,11 @@ fn revision(number: u64) -> Revision {
     }
 }
 
+async fn begin(settings: &Settings, folder: &Path) -> io::Result<Arc<Scene>> {
+    let scene = Scene::begin(settings, folder).await?;
+    scene.ok_or_else(|| io::Error::other("an engine or the balancer is not installed"))
+}
+
 /// Restarts all processes one after the other, while users have questions and calls work.
 ///
 /// # Errors
@@ -192,7 +198,7 @@ fn revision(number: u64) -> Revision {
 pub async fn roll(settings: &Settings) -> io::Result<Load> {
     let folder = settings.folder.join("rolling");
     fs::create_dir_all(&folder)?;
-    let scene = Scene::begin(settings, &folder).await?;
+    let scene = begin(settings, &folder).await?;
     let counts = Arc::new(Counts::default());
     let (answer, may_answer) = watch::channel(false);
     let person = Arc::new(Waiting {
@@ -274,7 +280,7 @@ pub async fn roll(settings: &Settings) -> io::Result<Load> {
 pub async fn soak(settings: &Settings, span: Duration) -> io::Result<Load> {
     let folder = settings.folder.join("soak");
     fs::create_dir_all(&folder)?;
-    let scene = Scene::begin(settings, &folder).await?;
+    let scene = begin(settings, &folder).await?;
     let counts = Arc::new(Counts::default());
     let sessions = Arc::new(AtomicU64::new(0));
     let end = Instant::now() + span;
@@ -315,7 +321,10 @@ pub async fn soak(settings: &Settings, span: Duration) -> io::Result<Load> {
         turn += 1;
     }
     working.join_all().await;
-    let rows = left(&scene)?.await?;
+    let rows = match settings.journal {
+        JournalKind::Sqlite => left(&scene)?.await?,
+        JournalKind::Postgres => "no purge".to_owned(),
+    };
     let what = format!(
         "soak of {} s with {} sessions and {} deaths, memory {:?} KiB, {rows}",
         span.as_secs(),

@@ -1,7 +1,7 @@
 //! The chaos test (`lab/src/bin/chaos.rs`): processes of a fleet are killed while users are being asked, and nothing is
 //! lost.
 //!
-//! Three processes of a server share one file, behind a load balancer without affinity. Each call has its own person,
+//! Three processes of a server share one file or database, behind a load balancer without affinity. Each call has its own person,
 //! whose token is in each request and whose address is in the result and in the booking. So the results and the
 //! bookings show what was lost, was booked twice, or reached another person.
 
@@ -12,8 +12,17 @@
 
 mod balancer;
 mod clients;
+#[allow(dead_code, reason = "tests use the rest")]
+#[path = "../../../crates/askback-connect/tests/connect/cluster.rs"]
+mod cluster;
+#[path = "../../../crates/askback-fleet/tests/fleet/engine.rs"]
+mod engine;
+mod engines;
+mod gateway;
 mod load;
 mod nodes;
+#[path = "../../../crates/askback-fleet/tests/fleet/outage.rs"]
+mod outage;
 mod server;
 
 use std::{
@@ -24,7 +33,7 @@ use std::{
     path::{Path, PathBuf},
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicU64, Ordering},
+        atomic::{AtomicBool, AtomicU64, Ordering},
     },
     time::{Duration, Instant},
 };
@@ -35,6 +44,8 @@ use tokio::{sync::Semaphore, task::JoinSet, time::sleep};
 use self::{
     balancer::{Balancer, Observer, Passing},
     clients::{Caller, Kind, Outcome, Person, address},
+    engines::{Engines, SharedEngines},
+    gateway::Gateway,
     nodes::Nodes,
 };
 use crate::install;
@@ -56,6 +67,37 @@ pub struct Settings {
     pub clients: Vec<String>,
     /// The seed for random choices.
     pub seed: u64,
+    /// The journal and store of the processes.
+    pub journal: JournalKind,
+    /// The bus of the processes.
+    pub bus: BusKind,
+    /// The balancer in front of the processes.
+    pub balancer: BalancerKind,
+    /// What is done to the engines.
+    pub trouble: EngineTrouble,
+    /// Do not kill processes.
+    pub is_calm: bool,
+}
+
+impl Settings {
+    /// Returns the settings of a short run over SQLite with all clients.
+    #[must_use]
+    pub fn new(program: PathBuf, folder: PathBuf) -> Self {
+        Self {
+            calls: 4,
+            at_once: 4,
+            nodes: 3,
+            program,
+            folder,
+            clients: Vec::new(),
+            seed: 1,
+            journal: JournalKind::Sqlite,
+            bus: BusKind::Sqlite,
+            balancer: BalancerKind::Own,
+            trouble: EngineTrouble::default(),
+            is_calm: false,
+        }
+    }
 }
 
 /// The outcome of all calls.
@@ -70,6 +112,9 @@ pub struct Tally {
     /// Calls that a process left in the middle of their commit.
     unknown: u64,
     given_up: u64,
+    questions: u64,
+    hints: u64,
+    engine_failures: u64,
     booked: Vec<String>,
     recoveries: Vec<Duration>,
 }
@@ -90,6 +135,7 @@ impl Tally {
         self.before += other.before;
         self.unknown += other.unknown;
         self.given_up += other.given_up;
+        self.questions += other.questions;
         self.booked.extend(other.booked);
         self.recoveries.extend(other.recoveries);
     }
@@ -121,23 +167,35 @@ impl fmt::Display for Tally {
             f,
             "; besides, {} ended before their first question; {} ended in the middle of their commit, {} were given up by their client",
             self.before, self.unknown, self.given_up
-        )
+        )?;
+        if self.engine_failures > 0 {
+            write!(f, "; the engines failed {} times", self.engine_failures)?;
+        }
+        if self.hints > 0 {
+            let each = self.hints as f64 / self.questions.max(1) as f64;
+            write!(f, "; {each:.1} hints a question")?;
+        }
+        Ok(())
     }
 }
 
-/// Makes calls with each kind of client while processes are killed.
+/// Makes calls with each kind of client while processes are killed. Returns `None` with a message if an engine or the
+/// balancer is not installed.
 ///
 /// # Errors
 ///
 /// If a process or a client cannot be started.
-pub async fn run(settings: &Settings) -> install::Result<Tally> {
+pub async fn run(settings: &Settings) -> install::Result<Option<Tally>> {
     let folder = settings.folder.join("calls");
     fs::create_dir_all(&folder)?;
-    let scene = Scene::begin(settings, &folder).await?;
+    let Some(scene) = Scene::begin(settings, &folder).await? else {
+        return Ok(None);
+    };
     // Cargo's target folder.
     let target = settings.program.ancestors().nth(2).unwrap_or(&folder);
     let target = target.join("tmp/interop-rmcp");
     let at_once = Arc::new(Semaphore::new(settings.at_once));
+    let troubled = tokio::spawn(make_trouble(Arc::clone(&scene), settings.trouble));
     let mut working = JoinSet::new();
     for (number, kind) in clients::all(&settings.clients).into_iter().enumerate() {
         let log = fs::File::create(folder.join(format!("client-{number}.log")))?;
@@ -152,6 +210,12 @@ pub async fn run(settings: &Settings) -> install::Result<Tally> {
             let mut call = 0;
             // Calls that end before their first question are repeated.
             while tally.calls < calls {
+                if tally.before > MAX_ENDED_BEFORE {
+                    let why = format!(
+                        "{kind}: {MAX_ENDED_BEFORE} calls ended before their first question"
+                    );
+                    return Err(io::Error::other(why));
+                }
                 let Ok(_permit) = at_once.acquire().await else {
                     break;
                 };
@@ -168,6 +232,9 @@ pub async fn run(settings: &Settings) -> install::Result<Tally> {
         eprintln!("{kind}: {tally}");
         all.add(tally);
     }
+    scene.is_over.store(true, Ordering::Relaxed);
+    all.engine_failures = troubled.await??;
+    all.hints = scene.nodes.hints();
     let bookings = scene.bookings()?;
     all.deaths = scene.nodes.deaths.load(Ordering::Relaxed);
     all.twice = bookings.values().filter(|owners| owners.len() > 1).count() as u64;
@@ -183,8 +250,28 @@ pub async fn run(settings: &Settings) -> install::Result<Tally> {
             all.lost += 1;
         }
     }
-    Ok(all)
+    Ok(Some(all))
 }
+
+/// Fails the engines again and again until the calls are over. Returns how often.
+async fn make_trouble(scene: Arc<Scene>, trouble: EngineTrouble) -> io::Result<u64> {
+    let mut turn = 0;
+    while trouble != EngineTrouble::default() && !scene.is_over.load(Ordering::Relaxed) {
+        sleep(Duration::from_millis(
+            MIN_PEACE_MILLIS + scene.below(MIN_PEACE_MILLIS),
+        ))
+        .await;
+        engines::fail_once(&scene.engines, trouble, turn).await?;
+        turn += 1;
+    }
+    Ok(turn as u64)
+}
+
+/// How many calls of a client may end before their first question.
+const MAX_ENDED_BEFORE: u64 = 200;
+
+/// How long the engines work between two failures, at least. At most twice as long.
+const MIN_PEACE_MILLIS: u64 = 2500;
 
 async fn one_call(
     scene: &Arc<Scene>,
@@ -211,7 +298,8 @@ async fn one_call(
     let ended = Instant::now();
     let state = scene.calls().remove(name).unwrap_or_default();
     let is_failed = matches!(outcome, Outcome::Failed(_));
-    let is_before = is_failed && state.asked == 0 && state.broken > 0;
+    let is_before = is_failed && state.asked == 0;
+    tally.questions += u64::from(state.asked);
     tally.calls += u64::from(!is_before);
     let (count, why) = match outcome {
         Outcome::Text(text) if text.contains(&address(name)) => {
@@ -282,6 +370,10 @@ struct CallState {
 /// The processes with their balancer, and the persons who are asked.
 struct Scene {
     nodes: Nodes,
+    engines: SharedEngines,
+    gateway: Option<Gateway>,
+    is_calm: bool,
+    is_over: AtomicBool,
     url: String,
     /// By the name of the person.
     calls: Mutex<HashMap<String, CallState>>,
@@ -297,13 +389,36 @@ struct Guest {
 }
 
 impl Scene {
-    async fn begin(settings: &Settings, folder: &Path) -> io::Result<Arc<Self>> {
-        let nodes = Nodes::start(&settings.program, folder, settings.nodes).await?;
-        let addresses = nodes.addresses.clone();
+    /// Returns `None` with a message if an engine or the balancer is not installed.
+    async fn begin(settings: &Settings, folder: &Path) -> io::Result<Option<Arc<Self>>> {
+        let (journal, bus) = (settings.journal, settings.bus);
+        let engines = tokio::task::spawn_blocking(move || Engines::start(journal, bus)).await?;
+        let Some(engines) = engines else {
+            return Ok(None);
+        };
+        let arguments = engines.arguments.clone();
+        let nodes = Nodes::start(&settings.program, folder, arguments, settings.nodes).await?;
+        let mut addresses = nodes.addresses.clone();
+        let gateway = match settings.balancer {
+            BalancerKind::Own => None,
+            kind => {
+                let gateway = Gateway::start(kind, folder, &addresses).await?;
+                let Some(gateway) = gateway else {
+                    install::tell_left_out(&kind.to_string(), "it is not installed");
+                    return Ok(None);
+                };
+                addresses = vec![gateway.address];
+                Some(gateway)
+            }
+        };
         let listener = Balancer::<Self>::listen().await?;
         let address: SocketAddr = listener.local_addr()?;
         let scene = Arc::new(Self {
             nodes,
+            engines: Arc::new(Mutex::new(engines)),
+            gateway,
+            is_calm: settings.is_calm,
+            is_over: AtomicBool::new(false),
             url: format!("http://{address}/mcp"),
             calls: Mutex::default(),
             log: folder.join("calls.log"),
@@ -311,7 +426,7 @@ impl Scene {
             dice: AtomicU64::new(settings.seed),
         });
         Balancer::serve(listener, addresses, Arc::clone(&scene));
-        Ok(scene)
+        Ok(Some(scene))
     }
 
     fn calls(&self) -> MutexGuard<'_, HashMap<String, CallState>> {
@@ -341,6 +456,9 @@ impl Scene {
 
     /// Returns the moments of a call at which to kill processes. Concurrent calls see these deaths, too.
     fn plan(&self, kind: Kind) -> Vec<Moment> {
+        if self.is_calm {
+            return Vec::new();
+        }
         let moments = [
             Moment::Asked(1),
             Moment::Asked(2),
@@ -374,9 +492,10 @@ impl Scene {
         self.call(name, remove).unwrap_or_default()
     }
 
-    /// Kills some processes, including this one.
+    /// Kills some processes, including this one. Behind another balancer it is not known, so the choice is random.
     async fn kill(&self, also: Option<usize>) {
         let count = self.nodes.addresses.len();
+        let also = also.filter(|_| self.gateway.is_none());
         let first = also.unwrap_or_else(|| self.below(count as u64) as usize);
         let dying = 1 + self.below(count as u64) as usize;
         let dying: Vec<_> = (0..dying).map(|at| (first + at) % count).collect();
@@ -463,6 +582,7 @@ impl Observer for Scene {
 }
 
 pub use self::{
+    engines::{BalancerKind, BusKind, EngineTrouble, JournalKind},
     load::{Load, roll, soak},
     server::serve,
 };

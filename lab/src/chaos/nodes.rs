@@ -1,5 +1,5 @@
 use std::{
-    io,
+    fs, io,
     net::SocketAddr,
     path::{Path, PathBuf},
     process::Stdio,
@@ -16,19 +16,28 @@ use tokio::{
     time::sleep,
 };
 
+use super::server::{DATABASE, HINTS};
+
 /// The time limit for a process to start serving.
 const START: Duration = Duration::from_secs(30);
 
 pub(super) struct Nodes {
     program: PathBuf,
     folder: PathBuf,
+    /// The journal and the bus.
+    arguments: [String; 2],
     pub(super) addresses: Vec<SocketAddr>,
     children: Mutex<Vec<Option<Child>>>,
     pub(super) deaths: AtomicU64,
 }
 
 impl Nodes {
-    pub(super) async fn start(program: &Path, folder: &Path, count: usize) -> io::Result<Self> {
+    pub(super) async fn start(
+        program: &Path,
+        folder: &Path,
+        arguments: [String; 2],
+        count: usize,
+    ) -> io::Result<Self> {
         let mut addresses = Vec::new();
         // The ports stay reserved until all are known.
         let mut reserved = Vec::new();
@@ -41,6 +50,7 @@ impl Nodes {
         let nodes = Self {
             program: program.to_owned(),
             folder: folder.to_owned(),
+            arguments,
             addresses,
             children: Mutex::new((0..count).map(|_| None).collect()),
             deaths: AtomicU64::new(0),
@@ -61,8 +71,13 @@ impl Nodes {
         ["bookings.jsonl", "effects.jsonl"].map(|name| self.folder.join(name))
     }
 
+    /// Returns how many hints the processes have published.
+    pub(super) fn hints(&self) -> u64 {
+        fs::metadata(self.folder.join(HINTS)).map_or(0, |file| file.len())
+    }
+
     pub(super) fn database(&self) -> PathBuf {
-        self.folder.join("fleet.db")
+        self.folder.join(DATABASE)
     }
 
     fn children(&self) -> MutexGuard<'_, Vec<Option<Child>>> {
@@ -75,7 +90,8 @@ impl Nodes {
         let address = self.addresses[at].to_string();
         let child = Command::new(&self.program)
             .args(["--serve", &address])
-            .arg(self.database())
+            .arg(&self.folder)
+            .args(&self.arguments)
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(log)

@@ -1,16 +1,25 @@
 //! The server of the processes: the travel agency, with tools, prompts and resources that ask in other ways.
 
-use std::{error::Error, fs::OpenOptions, io::Write as _, path::Path, sync::Arc, time::Duration};
+use std::{
+    error::Error,
+    fs::{File, OpenOptions},
+    io::Write as _,
+    path::Path,
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 use askback::{
     Ctx, Fleet, Form, Principal, Result, State,
     authorization::server::{Access, Protection, TokenError},
+    journal::{Bus, HeardHints, Journal, MemoryJournal, StoreError, StoreFuture, Topic},
     keys::{Key, KeyRing, KeySource},
     prompt, resource,
-    store::SqliteStore,
+    store::{SqliteStore, Store},
     tool,
 };
 use askback_core::auth::Scopes;
+use askback_fleet::{NatsBus, PostgresBus, PostgresSettings, PostgresStore, RedisBus, Secret};
 use askback_travel::{Bookings, Itineraries};
 use serde_json::{Value, json};
 use tokio::{
@@ -116,31 +125,125 @@ fn signed(ctx: &Ctx, contact: &Contact) -> String {
 
 impl Effects {
     fn add(&self, line: &Value) -> Result<()> {
-        let mut file = OpenOptions::new().append(true).create(true).open(&self.0)?;
+        let mut file = append(&self.0)?;
         // In a single write, because other processes append at the same time.
         file.write_all(format!("{line}\n").as_bytes())?;
         Ok(file.sync_data()?)
     }
 }
 
-/// Serves as one process of the fleet until it is stopped. All processes share the database.
+/// The files that all processes share in their folder.
+pub(super) const DATABASE: &str = "fleet.db";
+/// A byte per hint.
+pub(super) const HINTS: &str = "hints";
+
+/// How long a starting process waits for its engines.
+const ENGINES: Duration = Duration::from_secs(60);
+
+type BoxError = Box<dyn Error + Send + Sync>;
+
+/// Serves as one process of the fleet until it is stopped. All processes share the folder, the journal (`sqlite` or a
+/// connection string of PostgreSQL), and the bus (`none`, `sqlite`, `postgres` or an address).
 ///
 /// # Errors
 ///
-/// If the file or the address cannot be used.
-pub async fn serve(address: &str, database: &Path) -> Result<(), Box<dyn Error + Send + Sync>> {
-    let folder = database.parent().ok_or("a file within a folder")?;
-    let store = Arc::new(SqliteStore::open(database)?);
+/// If the folder, an engine or the address cannot be used.
+pub async fn serve(address: &str, folder: &Path, journal: &str, bus: &str) -> Result<(), BoxError> {
+    if journal == "sqlite" {
+        let store = Arc::new(SqliteStore::open(folder.join(DATABASE))?);
+        let bus = connect_bus(bus, Arc::clone(&store) as Arc<dyn Bus>).await?;
+        return serve_with(address, folder, store, bus).await;
+    }
+    let settings = PostgresSettings::new(Secret::new(journal));
+    let store = until_reachable(async || PostgresStore::connect(settings.clone()).await).await?;
+    let of_journal = until_reachable(async || match bus {
+        "postgres" => Ok(Some(PostgresBus::connect(settings.clone()).await?)),
+        _ => Ok(None),
+    });
+    let bus = match of_journal.await? {
+        Some(bus) => Some(Arc::new(bus) as Arc<dyn Bus>),
+        None => connect_bus(bus, Arc::new(MemoryJournal::default())).await?,
+    };
+    serve_with(address, folder, Arc::new(store), bus).await
+}
+
+/// Repeats this until it succeeds, because an engine may be starting.
+async fn until_reachable<T>(
+    connect: impl AsyncFn() -> Result<T, StoreError>,
+) -> Result<T, StoreError> {
+    let begun = Instant::now();
+    loop {
+        match connect().await {
+            Err(_) if begun.elapsed() < ENGINES => sleep(Duration::from_millis(100)).await,
+            connected => return connected,
+        }
+    }
+}
+
+async fn connect_bus(
+    bus: &str,
+    of_journal: Arc<dyn Bus>,
+) -> Result<Option<Arc<dyn Bus>>, StoreError> {
+    let address = Secret::new(bus);
+    Ok(match bus.split(':').next() {
+        Some("sqlite") => Some(of_journal),
+        Some("nats") => {
+            let connect = async || NatsBus::connect(&address, SERVICE).await;
+            Some(Arc::new(until_reachable(connect).await?))
+        }
+        Some("redis") => {
+            let connect = async || RedisBus::connect(&address, SERVICE).await;
+            Some(Arc::new(until_reachable(connect).await?))
+        }
+        _ => None,
+    })
+}
+
+const SERVICE: &str = "chaos";
+
+/// A bus that counts hints.
+struct CountedBus {
+    bus: Arc<dyn Bus>,
+    count: File,
+}
+
+impl Bus for CountedBus {
+    fn publish(&self, topic: Topic, hint: &[u8]) {
+        self.bus.publish(topic, hint);
+        // The number is only reported.
+        let _ = (&self.count).write_all(b".");
+    }
+
+    fn hear(&self, after: Option<u64>) -> StoreFuture<'_, HeardHints> {
+        self.bus.hear(after)
+    }
+}
+
+fn append(file: &Path) -> std::io::Result<File> {
+    OpenOptions::new().append(true).create(true).open(file)
+}
+
+async fn serve_with<S: Store + Journal + 'static>(
+    address: &str,
+    folder: &Path,
+    store: Arc<S>,
+    bus: Option<Arc<dyn Bus>>,
+) -> Result<(), BoxError> {
+    let mut fleet = Fleet::new(Arc::clone(&store));
+    if let Some(bus) = bus {
+        let count = append(&folder.join(HINTS))?;
+        fleet = fleet.bus(CountedBus { bus, count });
+    }
     let server = askback_travel::builder(Bookings::in_directory(folder)?, Itineraries::Nowhere)
         .tool(book_group)
         .tool(book_later)
         .prompt(invite)
         .resource(ticket)
         .state(Effects(folder.join("effects.jsonl").into()))
-        .service("chaos")
+        .service(SERVICE)
         .keys(KeySource::Ring(KeyRing::new(Key::new(&KEY))))
-        .store(Arc::clone(&store))
-        .fleet(Fleet::new(Arc::clone(&store)).bus(store))
+        .store(store)
+        .fleet(fleet)
         .build()?;
     // The token is the person's name, so each call has its own person.
     let protection = Protection::verify_with("http://127.0.0.1/mcp", |token| async move {

@@ -32,6 +32,13 @@ impl Cluster {
         if let Some(cluster) = running.upgrade() {
             return Some(cluster);
         }
+        let cluster = Arc::new(Self::alone()?);
+        *running = Arc::downgrade(&cluster);
+        Some(cluster)
+    }
+
+    /// Starts a cluster that no other test uses. Returns `None` with a message if PostgreSQL is not installed.
+    pub(crate) fn alone() -> Option<Self> {
         let Some(programs) = programs() else {
             let absent = "PostgreSQL is left out: it is not installed here";
             assert!(env::var_os(NEEDED).is_none(), "{absent}");
@@ -39,9 +46,7 @@ impl Cluster {
             let _ = writeln!(std::io::stderr(), "{absent}");
             return None;
         };
-        let cluster = Arc::new(Self::start(programs));
-        *running = Arc::downgrade(&cluster);
-        Some(cluster)
+        Some(Self::start(programs))
     }
 
     pub(crate) fn new_name(&self) -> String {
@@ -100,7 +105,7 @@ fn programs() -> Option<PathBuf> {
 }
 
 /// A command that runs a program as a user other than root, because PostgreSQL refuses root.
-fn as_user() -> Command {
+pub(crate) fn as_user() -> Command {
     let id = Command::new("id").arg("-u").output();
     let is_root = id.is_ok_and(|id| id.stdout == b"0\n");
     let mut command = Command::new(if is_root { "setpriv" } else { "env" });

@@ -4,6 +4,7 @@ use askback::journal::StoreError;
 use askback_core::secret::Secret;
 use async_nats::{Client, ConnectOptions, Event, ServerAddr, Subscriber};
 use futures_util::StreamExt;
+use percent_encoding::percent_decode_str;
 use tokio::{select, sync::Notify};
 
 use super::{BoxError, Connection, Engine, MAX_SILENCE, Relay, bus_by_relay};
@@ -21,7 +22,8 @@ pub struct NatsBus {
 bus_by_relay!(NatsBus);
 
 impl NatsBus {
-    /// Connects to a NATS server, as `nats://USER:PASSWORD@HOST:PORT`, or `tls://…` for TLS.
+    /// Connects to a NATS server, as `nats://USER:PASSWORD@HOST:PORT` or `nats://TOKEN@HOST:PORT`, or `tls://…` for
+    /// TLS. Special characters of the password or token are percent-encoded.
     ///
     /// All processes of a fleet give the same service; two fleets with the same NATS server give different ones. The
     /// processes publish and subscribe to `askback.SERVICE` and `_INBOX.>`.
@@ -51,6 +53,26 @@ struct Server {
     subject: String,
 }
 
+impl Server {
+    /// Returns options with the user and password of the address, or its token. The client library ignores them.
+    fn authenticated(&self) -> Result<ConnectOptions, BoxError> {
+        let options = ConnectOptions::new();
+        let decode = |text: &str| match percent_decode_str(text).decode_utf8() {
+            Ok(text) => Ok(text.into_owned()),
+            // The text is not shown: it may be a password.
+            Err(_) => Err("the user or password in the address of NATS is not UTF-8"),
+        };
+        Ok(match (self.address.username(), self.address.password()) {
+            (None, None) => options,
+            (Some(token), None) => options.token(decode(token)?),
+            (user, Some(password)) => {
+                let user = decode(user.unwrap_or_default())?;
+                options.user_and_password(user, decode(password)?)
+            }
+        })
+    }
+}
+
 struct Subscription {
     client: Client,
     subscriber: Subscriber,
@@ -70,7 +92,8 @@ impl Engine for Server {
     async fn connect(&self) -> Result<Subscription, BoxError> {
         let events = Arc::<Events>::default();
         let told = Arc::clone(&events);
-        let options = ConnectOptions::new()
+        let options = self
+            .authenticated()?
             .name("askback")
             .subscription_capacity(MAX_WAITING_MESSAGES)
             .ping_interval(MAX_SILENCE)

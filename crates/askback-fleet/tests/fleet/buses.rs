@@ -1,6 +1,6 @@
 //! The contract of buses, and what happens when their engine restarts.
 
-use std::{process::Command, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 
 use askback::{
     journal::{Bus, HeardHints, Topic},
@@ -9,11 +9,7 @@ use askback::{
 use askback_fleet::{NatsBus, PostgresBus, PostgresSettings, RedisBus, Secret};
 use tokio::time::timeout;
 
-use crate::{
-    cluster::{ADMINISTRATOR, Cluster},
-    engine::Engine,
-    place,
-};
+use crate::{cluster::Cluster, engine::Engine, place};
 
 /// A machine may be slow.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -49,7 +45,7 @@ async fn check(connect: impl AsyncFn(&str) -> Arc<dyn Bus>) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn nats_keeps_the_contract_of_buses() {
-    let Some(engine) = Engine::start("nats-server") else {
+    let Some(engine) = Engine::start("nats-server", &[]) else {
         return;
     };
     check(async |service| nats(&engine, service).await).await;
@@ -57,7 +53,7 @@ async fn nats_keeps_the_contract_of_buses() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn redis_keeps_the_contract_of_buses() {
-    let Some(engine) = Engine::start("redis-server") else {
+    let Some(engine) = Engine::start("redis-server", &[]) else {
         return;
     };
     check(async |service| redis(&engine, service).await).await;
@@ -102,7 +98,7 @@ async fn interrupt([bus, other]: [Arc<dyn Bus>; 2], interruption: impl FnOnce())
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_restart_of_nats_is_a_gap() {
-    let Some(mut engine) = Engine::start("nats-server") else {
+    let Some(mut engine) = Engine::start("nats-server", &[]) else {
         return;
     };
     let buses = [nats(&engine, "a").await, nats(&engine, "a").await];
@@ -111,7 +107,7 @@ async fn a_restart_of_nats_is_a_gap() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_restart_of_redis_is_a_gap() {
-    let Some(mut engine) = Engine::start("redis-server") else {
+    let Some(mut engine) = Engine::start("redis-server", &[]) else {
         return;
     };
     let buses = [redis(&engine, "a").await, redis(&engine, "a").await];
@@ -130,13 +126,32 @@ async fn a_lost_connection_to_postgres_is_a_gap() {
         let statement = format!(
             "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = '{name}'"
         );
-        let mut end = Command::new(cluster.programs.join("psql"));
-        end.args(["--quiet", "--no-psqlrc", "--username", "postgres", "--host"]);
-        end.arg(&cluster.directory).env("PGPASSWORD", ADMINISTRATOR);
-        let ended = end.args(["--output=/dev/null", "--command", &statement, "postgres"]);
-        assert!(ended.status().expect("psql starts").success());
+        cluster.run_as_administrator(&statement);
     })
     .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nats_knows_who_connects() {
+    let users = ["--user", "agency", "--pass", "p@ss:wörd"];
+    for (arguments, accepted, refused) in [
+        (&users[..], "agency:p%40ss%3Aw%C3%B6rd@", "agency:canary@"),
+        (&users[..], "agency:p%40ss%3Aw%C3%B6rd@", ""),
+        (&["--auth", "t/oken"][..], "t%2Foken@", "canary@"),
+    ] {
+        let Some(engine) = Engine::start("nats-server", arguments) else {
+            return;
+        };
+        let connect = async |who: &str| {
+            let address = format!("nats://{who}127.0.0.1:{}", engine.port);
+            NatsBus::connect(&Secret::new(address), "a").await
+        };
+        connect(accepted).await.expect("it connects");
+        let error = connect(refused).await.expect_err("it is refused");
+        let said = error.to_string();
+        assert!(said.contains("user"), "{said}");
+        assert!(!said.contains("canary"), "{said}");
+    }
 }
 
 #[tokio::test]

@@ -10,17 +10,19 @@ use std::{
 /// If set, the tests must not be skipped.
 const NEEDED: &str = "ASKBACK_NEEDS_BUSES";
 
-const SHELL: &str = r#"trap '' HUP INT PIPE TERM; "$@" 2>&1 & read -r _; kill -9 $!; wait"#;
+const SHELL: &str =
+    r#"trap '' HUP INT PIPE TERM; "$@" 2>&1 & read -r _; kill -9 $! 2>/dev/null; wait"#;
 
 pub(crate) struct Engine {
     program: &'static str,
+    arguments: Vec<String>,
     pub(crate) port: u16,
-    shell: Child,
+    pub(crate) shell: Child,
 }
 
 impl Engine {
-    /// Returns `None` with a message if the program is not installed.
-    pub(crate) fn start(program: &'static str) -> Option<Self> {
+    /// Starts an engine with further arguments. Returns `None` with a message if the program is not installed.
+    pub(crate) fn start(program: &'static str, arguments: &[&str]) -> Option<Self> {
         let path = env::var_os("PATH").unwrap_or_default();
         // Debian puts it into the folder of the administrator's programs.
         let mut places = env::split_paths(&path).chain(["/usr/sbin".into()]);
@@ -34,16 +36,18 @@ impl Engine {
         let free = TcpListener::bind("127.0.0.1:0").expect("a port is free");
         let port = free.local_addr().expect("it has an address").port();
         drop(free);
+        let arguments: Vec<_> = arguments.iter().map(|&it| it.to_owned()).collect();
         Some(Self {
+            shell: run(program, port, &arguments),
             program,
+            arguments,
             port,
-            shell: run(program, port),
         })
     }
 
     pub(crate) fn restart(&mut self) {
         self.stop();
-        self.shell = run(self.program, self.port);
+        self.shell = run(self.program, self.port, &self.arguments);
     }
 
     fn stop(&mut self) {
@@ -59,7 +63,7 @@ impl Drop for Engine {
 }
 
 /// Returns when it accepts connections.
-fn run(program: &str, port: u16) -> Child {
+fn run(program: &str, port: u16, arguments: &[String]) -> Child {
     let mut command = Command::new("sh");
     command.args(["-c", SHELL, "sh", program]);
     match program {
@@ -73,6 +77,7 @@ fn run(program: &str, port: u16) -> Child {
             &port.to_string(),
         ]),
     };
+    command.args(arguments);
     command.current_dir("/").stdin(Stdio::piped());
     let mut shell = command.stdout(Stdio::piped()).spawn().expect("it starts");
     let output = shell.stdout.take().expect("it is piped");

@@ -7,8 +7,10 @@ mod cluster;
 mod commit;
 #[cfg(all(feature = "nats", feature = "redis"))]
 mod engine;
+mod outage;
+mod outages;
 
-use std::{process::Command, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 
 use askback::{
     journal::Journal,
@@ -17,17 +19,12 @@ use askback::{
 };
 use askback_fleet::{PostgresSettings, PostgresStore, Secret};
 
-use crate::cluster::{ADMINISTRATOR, Cluster, PASSWORD};
+use crate::cluster::{Cluster, PASSWORD};
 
 /// Creates an empty schema and returns the settings to connect to it.
 fn place(cluster: &Cluster) -> PostgresSettings {
     let (directory, schema) = (&cluster.directory, cluster.new_name());
-    let mut create = Command::new(cluster.programs.join("psql"));
-    create.args(["--quiet", "--no-psqlrc", "--username", "postgres", "--host"]);
-    create.arg(directory).env("PGPASSWORD", ADMINISTRATOR);
-    let statement = format!("CREATE SCHEMA {schema} AUTHORIZATION vault");
-    let created = create.args(["--command", &statement, "postgres"]).status();
-    assert!(created.expect("psql starts").success());
+    cluster.run_as_administrator(&format!("CREATE SCHEMA {schema} AUTHORIZATION vault"));
     let mut settings = PostgresSettings::new(Secret::new(format!(
         "host={directory} user=vault dbname=postgres options='-csearch_path={schema}' password={PASSWORD} \
          application_name={schema}"

@@ -8,37 +8,37 @@ use tokio_postgres::{Error, error::SqlState};
 use crate::SqlError;
 
 pub(super) fn unconnected(error: PoolError, size: usize, wait: Duration) -> SqlError {
-    SqlError::new(match error {
-        PoolError::Timeout(TimeoutType::Wait) => format!(
+    match error {
+        PoolError::Timeout(TimeoutType::Wait) => SqlError::new(format!(
             "all {size} connections to PostgreSQL have been in use for {wait:?}: raise `PostgresSettings::connections`"
-        ),
+        )),
         PoolError::Timeout(_) => unreachable(&format!("no answer for {wait:?}")),
         PoolError::Backend(error) => match refused(&error) {
             Some(refused) => refused,
             None if error.to_string().contains("TLS") => untrusted(&cause(&error)),
             None => unreachable(&cause(&error)),
         },
-        error => error.to_string(),
-    })
+        error => SqlError::new(error.to_string()),
+    }
 }
 
 pub(super) fn failed(error: &Error) -> SqlError {
-    SqlError::new(match refused(error) {
+    match refused(error) {
         Some(refused) => refused,
         None if error.is_closed() || is_io(error) => lost(&cause(error)),
-        None => cause(error),
-    })
+        None => SqlError::new(cause(error)),
+    }
 }
 
 pub(super) fn silent(wait: Duration) -> SqlError {
-    SqlError::new(lost(&format!("no answer for {wait:?}")))
+    lost(&format!("no answer for {wait:?}"))
 }
 
 /// Returns PostgreSQL's own message. It names users, databases and tables, but contains no values.
-fn refused(error: &Error) -> Option<String> {
+fn refused(error: &Error) -> Option<SqlError> {
     let refusal = error.as_db_error()?;
     let said = refusal.message();
-    Some(match *refusal.code() {
+    Some(SqlError::new(match *refusal.code() {
         SqlState::INVALID_PASSWORD | SqlState::INVALID_AUTHORIZATION_SPECIFICATION => {
             format!(
                 "PostgreSQL refuses the user ({said}): correct the connection string, or pg_hba.conf"
@@ -66,27 +66,29 @@ fn refused(error: &Error) -> Option<String> {
             "PostgreSQL has too many connections ({said}): lower `PostgresSettings::connections`, or raise max_connections"
         ),
         SqlState::ADMIN_SHUTDOWN | SqlState::CRASH_SHUTDOWN | SqlState::CANNOT_CONNECT_NOW => {
-            lost(said)
+            return Some(lost(said));
         }
         ref code => format!("PostgreSQL failed ({said}; SQLSTATE {})", code.code()),
-    })
+    }))
 }
 
-fn lost(why: &str) -> String {
-    format!("the connection to PostgreSQL is lost ({why}): the next call connects again")
+pub(super) fn lost(why: &str) -> SqlError {
+    SqlError::disconnected(format!(
+        "the connection to PostgreSQL is lost ({why}): the next call connects again"
+    ))
 }
 
-fn unreachable(why: &str) -> String {
-    format!(
+fn unreachable(why: &str) -> SqlError {
+    SqlError::disconnected(format!(
         "PostgreSQL cannot be reached ({why}): check that it runs, and host and port of the connection string"
-    )
+    ))
 }
 
-fn untrusted(why: &str) -> String {
-    format!(
+fn untrusted(why: &str) -> SqlError {
+    SqlError::new(format!(
         "PostgreSQL cannot be reached by TLS ({why}): give it a certificate for its host, and its authority to \
          `PostgresSettings::authorities`, or write sslmode=disable where the network is trusted"
-    )
+    ))
 }
 
 /// Returns the cause of a client error, whose own message only says that it failed.

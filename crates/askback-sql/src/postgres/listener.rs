@@ -121,7 +121,7 @@ fn payload(message: Option<Result<AsyncMessage, Error>>) -> Result<Option<String
         }
         Some(Ok(_)) => Ok(None),
         Some(Err(error)) => Err(error.into()),
-        None => Err(SqlError::new(
+        None => Err(failure::lost(
             "PostgreSQL closed the connection that listens",
         )),
     }

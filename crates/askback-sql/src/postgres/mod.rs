@@ -122,7 +122,8 @@ impl Postgres {
     }
 
     /// Returns the result of an operation. If it timed out, the connection is closed, because it cannot be used until
-    /// PostgreSQL has answered.
+    /// PostgreSQL has answered. The unused connections of the pool are closed, too: PostgreSQL or the network has
+    /// probably failed for all of them, and each would have to time out before it is replaced.
     ///
     /// # Errors
     ///
@@ -136,6 +137,7 @@ impl Postgres {
             Ok(done) => done,
             Err(_) => {
                 drop(Object::take(client));
+                self.pool.retain(|_, _| false);
                 Err(failure::silent(self.wait).into())
             }
         }

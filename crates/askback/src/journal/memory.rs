@@ -135,6 +135,15 @@ impl Call {
         }
     }
 
+    /// Continues a parked call if it has been answered; otherwise sets who holds it.
+    fn hand_over(&mut self, request: &ParkRequest<'_>) -> ParkOutcome {
+        if request.keep.is_none() && self.answers.values().any(Option::is_some) {
+            return ParkOutcome::Answered(self.taken(request.call));
+        }
+        self.lease = request.keep;
+        ParkOutcome::Waiting
+    }
+
     fn taken(&self, call: CallId) -> TakenCall {
         let answers = self.answers.iter();
         TakenCall {
@@ -209,6 +218,12 @@ impl Entries {
         }) {
             return Ok(ParkOutcome::Lost);
         }
+        if let Some(call) = self.calls.get_mut(&request.call)
+            && call.record == request.record
+        {
+            return Ok(call.hand_over(request));
+        }
+        let known = self.calls.get(&request.call);
         let events: usize = request.events.iter().map(|event| event.message.len()).sum();
         let status = request.status.map_or(0, <[u8]>::len);
         let size = OVERHEAD + request.record.len() + status + events;
@@ -240,11 +255,7 @@ impl Entries {
         for ask in request.settled {
             call.answers.insert(*ask, None);
         }
-        if request.keep.is_none() && call.answers.values().any(Option::is_some) {
-            return Ok(ParkOutcome::Answered(call.taken(request.call)));
-        }
-        call.lease = request.keep;
-        Ok(ParkOutcome::Waiting)
+        Ok(call.hand_over(request))
     }
 
     fn answer(&mut self, answer: &AnswerRequest<'_>) -> AnswerOutcome {

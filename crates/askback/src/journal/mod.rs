@@ -243,6 +243,9 @@ pub struct LogEvent {
 /// if its future is dropped.
 pub trait Journal: Send + Sync {
     /// Parks a call with the messages for its client.
+    ///
+    /// Each record is sealed with random bytes of its own. If the call is already parked in this epoch with the same
+    /// record, the request is a repetition whose first outcome was lost: its messages are not stored again.
     fn park<'a>(&'a self, call: ParkRequest<'a>) -> StoreFuture<'a, ParkOutcome>;
 
     /// Stores the first answer to a question, and takes the call if no process works on it.

@@ -54,16 +54,19 @@ impl OwnParkRequest {
         transaction: &Transaction<'_>,
         max_bytes: usize,
     ) -> Result<ParkOutcome, StoreError> {
-        let known: Option<(u32, bool, i64)> = transaction
+        let known: Option<(u32, bool, i64, bool)> = transaction
             .query_row(
-                "SELECT epoch, is_over, next_event FROM askback_calls WHERE id = ?1",
-                [self.call.0],
-                |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)),
+                "SELECT epoch, is_over, next_event, record = ?2 FROM askback_calls WHERE id = ?1",
+                params![self.call.0, self.record],
+                |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?)),
             )
             .optional()?;
         let is_known = known.is_some();
         let first_event = match known {
-            Some((epoch, false, next_event)) if epoch == self.epoch => next_event,
+            Some((epoch, false, _, true)) if epoch == self.epoch => {
+                return self.hand_over(transaction);
+            }
+            Some((epoch, false, next_event, false)) if epoch == self.epoch => next_event,
             None if self.epoch == 0 => integer(self.first_event),
             Some(_) | None => return Ok(ParkOutcome::Lost),
         };
@@ -111,6 +114,11 @@ impl OwnParkRequest {
                 params![self.call.0, ask],
             )?;
         }
+        self.hand_over(transaction)
+    }
+
+    /// Continues a parked call if it has been answered; otherwise sets who holds it.
+    fn hand_over(&self, transaction: &Transaction<'_>) -> Result<ParkOutcome, StoreError> {
         if self.keep.is_none() {
             let taken = taken(transaction, self.call, false)?;
             if !taken.answers.is_empty() {

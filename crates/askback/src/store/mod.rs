@@ -187,7 +187,8 @@ pub enum Claim {
     Abandoned,
 }
 
-/// Why a store operation failed. Nothing was claimed or stored.
+/// Why a store operation failed. Nothing was claimed or stored, except perhaps by an operation that ended as
+/// [`Unreachable`](Self::Unreachable).
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum StoreError {
@@ -213,6 +214,10 @@ pub enum StoreError {
     /// The commit is already finished with another value. This is a bug in the caller.
     #[error("the commit was finished before with a different value")]
     Finished,
+    /// The storage cannot be reached now, or the connection to it was lost. The operation may have been carried out.
+    /// Return it only if the same operation may succeed later: a fleet repeats what has to be stored.
+    #[error("the store cannot be reached: {0}")]
+    Unreachable(Box<dyn Error + Send + Sync>),
     /// The underlying storage failed.
     #[error("the store failed: {0}")]
     Failed(Box<dyn Error + Send + Sync>),

@@ -30,6 +30,7 @@ rules! { [Arc<dyn Journal>; 2];
     "the first answer to a question counts" in AMPLE => first_answer;
     "of many answers at the same time one takes the call" in AMPLE => one_takes;
     "an answer while a process works on the call is given to it" in AMPLE => answered_at_work;
+    "a call that is parked again with the same record is parked once" in AMPLE => parked_again;
     "who comes with an older epoch has lost the call" in AMPLE => lost;
     "a call goes on when its time has come or a lease is over" in AMPLE => goes_on;
     "the log is numbered without a gap, and says which questions are answered" in AMPLE => logged;
@@ -240,10 +241,38 @@ async fn answered_at_work([journal, other]: [Arc<dyn Journal>; 2]) -> CheckResul
     )
     .await?;
     let again = ParkRequest {
+        record: b"t",
         settled: &[1],
         ..again
     };
     parks(&*journal, again, ParkOutcome::Waiting).await
+}
+
+async fn parked_again([journal, other]: [Arc<dyn Journal>; 2]) -> CheckResult {
+    let events = [event("Which?", Some(0)), event("How many?", Some(1))];
+    let first = park(b"first", &events);
+    for journal in [&journal, &other] {
+        parks(&**journal, first, ParkOutcome::Waiting).await?;
+    }
+    let log = other.read(CALL, SESSION, 0, 9).await.map_err(failed)?;
+    let numbers = log.map(|log| log.events.iter().map(|it| it.number).collect::<Vec<_>>());
+    expect("the messages", numbers, Some(vec![1, 2]))?;
+    let want = AnswerOutcome::Taken(taken("first", 1, &[0], 3));
+    expect("the answer", answer(&*journal, 0, 7, NOW).await?, want)?;
+    // Another process has it now.
+    parks(&*other, first, ParkOutcome::Lost).await?;
+    answer(&*other, 1, 8, NOW).await?;
+    let more = [event("When?", Some(2))];
+    let second = ParkRequest {
+        epoch: 1,
+        settled: &[0],
+        ..park(b"second", &more)
+    };
+    for journal in [&journal, &other] {
+        let want = ParkOutcome::Answered(taken("second", 1, &[1], 4));
+        parks(&**journal, second, want).await?;
+    }
+    Ok(())
 }
 
 async fn lost([journal, other]: [Arc<dyn Journal>; 2]) -> CheckResult {
@@ -465,6 +494,7 @@ async fn tasks([journal, other]: [Arc<dyn Journal>; 2]) -> CheckResult {
     expect("an answer while it works", kept, AnswerOutcome::Kept)?;
     // A process that keeps the call continues without its answers.
     let half = ParkRequest {
+        record: b"s",
         status: Some(b"half"),
         ..begun
     };

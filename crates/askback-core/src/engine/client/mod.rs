@@ -34,7 +34,7 @@ pub use event::{Event, RefusedQuestion};
 pub use message::SentMeta;
 pub use message::{ClientMessage, MessageKind, SentRequest, ServerMessage};
 pub use question::{HostQuestion, QuestionId};
-pub use send::{Carrier, RequestLoss};
+pub use send::{Carrier, RequestLoss, is_from_gateway};
 pub use timing::Timeouts;
 
 use self::{

@@ -423,11 +423,17 @@ impl Connection {
     }
 }
 
+/// Whether this HTTP status comes from a gateway that has no server, or gave up waiting for it. The
+/// server may have received the request nevertheless.
+#[must_use]
+pub fn is_from_gateway(status: u16) -> bool {
+    matches!(status, 502..=504)
+}
+
 fn is_away(error: &ClientError) -> bool {
     match error {
         ClientError::Unreachable(_) => true,
-        // From a proxy in front of the server.
-        ClientError::Http { status, .. } => matches!(status, 502..=504),
+        ClientError::Http { status, .. } => is_from_gateway(*status),
         _ => false,
     }
 }

@@ -248,7 +248,9 @@ pub(crate) async fn park(
         now,
         expires,
     };
-    let parked = node.journal.park(request).await.map_err(cannot_ask)?;
+    let max_wait = incoming.limits.wire.request;
+    let parked = node.when_reachable(max_wait, || node.journal.park(request));
+    let parked = parked.await.map_err(cannot_ask)?;
     node.hint(standing.call);
     if let Some(task) = &standing.task {
         task.tell_changed(shared);

@@ -10,7 +10,10 @@ use std::{
 };
 
 use askback_core::ask::Millis;
-use tokio::sync::{Notify, broadcast};
+use tokio::{
+    sync::{Notify, broadcast},
+    time::{Instant, sleep},
+};
 
 use super::{
     CallRecord, hints,
@@ -22,7 +25,7 @@ use crate::{
     entropy::entropy,
     journal::{Bus, CallId, Journal, Lease, NodeId, SessionId},
     server::Shared,
-    store::StoreError,
+    store::{StoreError, StoreFuture},
 };
 
 /// How long a process holds a call before it has to renew its lease.
@@ -30,6 +33,10 @@ pub(super) const LEASE: Duration = Duration::from_secs(10);
 
 /// How long a stopping process waits for its handlers to be dropped before it gives up its leases.
 const STOP: Duration = Duration::from_millis(500);
+
+/// The pauses between requests to a journal that cannot be reached.
+const MIN_JOURNAL_PAUSE: Duration = Duration::from_millis(100);
+const MAX_JOURNAL_PAUSE: Duration = Duration::from_secs(2);
 
 /// How many sessions may wait to be reread. A session that is missed is reread with its stream.
 const CHOICES: usize = 256;
@@ -160,6 +167,27 @@ impl Node {
             Ok(_) | Err(_) => {}
         }
         answer
+    }
+
+    /// Makes a request to the journal. If the journal cannot be reached, waits for it and repeats
+    /// the request, for at most this long.
+    pub(super) async fn when_reachable<'a, T: Send>(
+        &'a self,
+        max_wait: Duration,
+        request: impl Fn() -> StoreFuture<'a, T> + Send,
+    ) -> Result<T, StoreError> {
+        let begun = Instant::now();
+        let mut pause = MIN_JOURNAL_PAUSE;
+        loop {
+            let answer = request().await;
+            let is_away = matches!(answer, Err(StoreError::Unreachable(_)));
+            if !is_away || begun.elapsed().saturating_add(pause) > max_wait {
+                return answer;
+            }
+            let _ = self.heard(answer);
+            sleep(pause).await;
+            pause = MAX_JOURNAL_PAUSE.min(pause * 2);
+        }
     }
 
     pub(crate) fn begin_to_stop(&self) {

@@ -445,8 +445,9 @@ async fn find(
     let Some(whose) = read_name(shared, name, owner) else {
         return Ok(None);
     };
-    let task = node.journal.task(whose.1, whose.0).await;
-    let Some(task) = task.map_err(unavailable)? else {
+    let max_wait = shared.limits().wire.request;
+    let task = node.when_reachable(max_wait, || node.journal.task(whose.1, whose.0));
+    let Some(task) = task.await.map_err(unavailable)? else {
         return Ok(None);
     };
     let status: Option<Status> = opened(shared, STATUS, &place_in(whose, "status"), &task.status);

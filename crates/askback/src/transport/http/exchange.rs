@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use askback_core::{
-    engine::client::{ClientError, RequestLoss, ServerMessage},
+    engine::client::{ClientError, RequestLoss, ServerMessage, is_from_gateway},
     http::media::Media,
     jsonrpc::{self, MalformedMessage, Message, Payload, RequestId},
     protocol::codes,
@@ -100,24 +100,28 @@ pub(super) async fn tell(state: Arc<HttpState>, message: Bytes) -> BridgeOutcome
 }
 
 /// Posts a session's message that has no response, until the server accepts it. If the connection
-/// is refused or breaks, or the server is busy, the server may be restarting or be one of several,
-/// so the message is posted again for as long as a broken stream is resumed. A duplicate answer is
-/// harmless.
+/// is refused or breaks, or the server is busy, or a gateway has no server, the server may be
+/// restarting or be one of several, so the message is posted again for as long, and at least as
+/// often, as a broken stream is resumed. A server that refuses connections gets less time than one
+/// that responds. A duplicate answer is harmless.
 async fn post_until_taken(state: &HttpState, message: Bytes) -> Result<Response, RequestLoss> {
     let set = |headers: &mut HeaderMap| state.set_session(headers);
     let begun = Instant::now();
     let mut attempts = 0;
     loop {
         let posted = state.post(&state.target, &set, message.clone()).await;
-        let is_taken = match &posted {
-            Ok(response) => response.status() != StatusCode::SERVICE_UNAVAILABLE,
-            Err(RequestLoss::Broken(_) | RequestLoss::Failed(ClientError::Unreachable(_))) => false,
-            Err(_) => true,
+        let limits = &state.limits.http;
+        let is_late = begun.elapsed() >= limits.stream_unreachable;
+        let may_repeat = match &posted {
+            Ok(response) if is_from_gateway(response.status().as_u16()) => {
+                !is_late || attempts < limits.stream_resumptions
+            }
+            Err(RequestLoss::Broken(_) | RequestLoss::Failed(ClientError::Unreachable(_))) => {
+                !is_late
+            }
+            Ok(_) | Err(_) => false,
         };
-        if is_taken
-            || !state.is_in_session()
-            || begun.elapsed() >= state.limits.http.stream_unreachable
-        {
+        if !may_repeat || !state.is_in_session() {
             return posted;
         }
         sleep(stream::pause(

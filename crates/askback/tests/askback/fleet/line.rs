@@ -15,6 +15,14 @@ use askback::journal::{
 };
 use tokio::time::sleep;
 
+/// What is lost of a request to park a call.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum ParkLoss {
+    Request,
+    /// The call is parked.
+    Response,
+}
+
 /// One process's requests to a journal.
 #[derive(Clone, Default)]
 pub(crate) struct JournalLine {
@@ -23,6 +31,8 @@ pub(crate) struct JournalLine {
     /// The delay between a request's effect and its response.
     delay: Arc<Mutex<Duration>>,
     requests: Arc<Mutex<Vec<&'static str>>>,
+    /// For the next requests to park a call, in reverse order.
+    park_losses: Arc<Mutex<Vec<ParkLoss>>>,
 }
 
 impl JournalLine {
@@ -36,6 +46,15 @@ impl JournalLine {
     /// Cuts the process off from the journal, as if it were dead.
     pub(crate) fn cut(&self) {
         self.is_cut.store(true, Ordering::Relaxed);
+    }
+
+    pub(super) fn mend(&self) {
+        self.is_cut.store(false, Ordering::Relaxed);
+    }
+
+    /// Loses the next requests to park a call, or their responses.
+    pub(super) fn lose_parks(&self, losses: &[ParkLoss]) {
+        *self.park_losses.lock().unwrap() = losses.iter().rev().copied().collect();
     }
 
     pub(super) fn delay(&self, delay: Duration) {
@@ -56,7 +75,7 @@ impl JournalLine {
     ) -> StoreFuture<'a, T> {
         self.requests.lock().unwrap().push(name);
         match self.is_cut.load(Ordering::Relaxed) {
-            true => Box::pin(async { Err(StoreError::Failed("the process is cut off".into())) }),
+            true => Box::pin(async { Err(unreachable()) }),
             false => {
                 let delay = *self.delay.lock().unwrap();
                 Box::pin(async move {
@@ -71,9 +90,24 @@ impl JournalLine {
     }
 }
 
+fn unreachable() -> StoreError {
+    StoreError::Unreachable("the process is cut off".into())
+}
+
 impl Journal for JournalLine {
     fn park<'a>(&'a self, call: ParkRequest<'a>) -> StoreFuture<'a, ParkOutcome> {
-        self.pass("park", self.journal.park(call))
+        let parking = self.pass("park", self.journal.park(call));
+        let loss = self.park_losses.lock().unwrap().pop();
+        Box::pin(async move {
+            match loss {
+                None => parking.await,
+                Some(ParkLoss::Request) => Err(unreachable()),
+                Some(ParkLoss::Response) => {
+                    parking.await?;
+                    Err(unreachable())
+                }
+            }
+        })
     }
 
     fn answer<'a>(&'a self, answer: AnswerRequest<'a>) -> StoreFuture<'a, AnswerOutcome> {

@@ -23,7 +23,7 @@ use askback::{
 };
 use serde_json::{Value, json};
 
-use self::line::JournalLine;
+use self::line::{JournalLine, ParkLoss};
 use crate::http::client::{Client, Response, Session};
 
 /// The revisions with forms and resumable streams.
@@ -208,6 +208,73 @@ async fn a_question_outlives_the_process_that_asked() {
         assert_eq!(shared.prices.load(Ordering::Relaxed), 1);
         assert_eq!(shared.bookings.load(Ordering::Relaxed), 1);
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_question_waits_for_the_journal() {
+    use ParkLoss::{Request, Response};
+    for losses in [
+        &[Request; 9][..],
+        &[Response],
+        &[Request, Response, Request, Response],
+    ] {
+        let shared = Shared::new();
+        let (first, line) = shared.node_on_a_line();
+        let capabilities = json!({"elicitation": {}});
+        let session = first.open_with(Revision::V2025_11_25, capabilities).await;
+        line.lose_parks(losses);
+        let mut stream = session.call(1, "tools/call", json!({"name": "book"})).await;
+        let question = stream.message().await;
+        assert_eq!(question["method"], "elicitation/create", "{losses:?}");
+        line.lose_parks(losses);
+        session
+            .answer(&question, accept(json!({"name": "Ada"})))
+            .await;
+        // The first question is not asked again.
+        let next = stream.message().await;
+        let asked = next["params"]["message"].as_str().expect("a message");
+        assert!(asked.starts_with("Book for Ada?"), "{losses:?}: {next}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_question_waits_for_the_journal_no_longer_than_a_request_may_take() {
+    let shared = Shared::new();
+    let (first, line) = shared.node_on_a_line();
+    let capabilities = json!({"elicitation": {}});
+    let session = first.open_with(Revision::V2025_11_25, capabilities).await;
+    line.lose_parks(&[ParkLoss::Request; 9999]);
+    let begun = tokio::time::Instant::now();
+    let mut stream = session.call(1, "tools/call", json!({"name": "book"})).await;
+    let result = stream.message().await;
+    let said = result["result"]["content"][0]["text"].as_str();
+    assert!(
+        said.is_some_and(|said| said.contains("cannot ask now")),
+        "{result}"
+    );
+    let took = begun.elapsed();
+    let most = askback::limits::Limits::default().wire.request;
+    assert!(took <= most && took > most / 2, "{took:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_client_is_told_to_come_back_later_while_the_journal_is_away() {
+    let shared = Shared::new();
+    let session = shared.session().await;
+    let mut stream = session.call(1, "tools/call", json!({"name": "book"})).await;
+    stream.message().await;
+    let last = stream.last_event_id();
+    drop(stream);
+    let (second, line) = shared.node_on_a_line();
+    let second = at(&session, &second);
+    // It has opened the session.
+    let mut hello = second.call(2, "tools/call", json!({"name": "hello"})).await;
+    hello.message().await;
+    line.cut();
+    assert_eq!(second.resume(&last).await.status, 503);
+    line.mend();
+    let mut resumed = second.resume(&last).await;
+    assert_eq!(resumed.message().await["method"], "elicitation/create");
 }
 
 #[tokio::test(start_paused = true)]

@@ -135,6 +135,21 @@ async fn a_task_outlives_the_process_that_asked() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_task_is_read_when_the_journal_can_be_reached_again() {
+    let shared = Shared::new();
+    let (node, line) = shared.node_on_a_line();
+    let task = begin(&node, "book_later").await;
+    until(&node, &task, "input_required").await;
+    line.cut();
+    let outage = async {
+        sleep(Duration::from_secs(20)).await;
+        line.mend();
+    };
+    let (read, ()) = tokio::join!(get(&node, &task), outage);
+    assert_eq!(read["status"], "input_required", "{read}");
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_task_whose_process_dies_at_work_has_failed_unless_it_is_durable() {
     for (tool, runs, status) in [("work", 1, "failed"), ("work_durably", 2, "completed")] {
         let shared = Shared::new();

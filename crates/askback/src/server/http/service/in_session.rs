@@ -162,7 +162,9 @@ impl Inner {
         };
         let after = single(headers, &LAST_EVENT_ID).map(|id| id.map(EventId::parse));
         if let Ok(Some(Some(after))) = &after {
-            session.take_up(after).await;
+            if !session.take_up(after).await {
+                return self.unavailable();
+            }
         } else if self.shared.fleet.is_some() {
             // The client may have changed its log level or subscriptions at another process.
             fleet_session::reread(&self.shared, &session).await;

@@ -142,19 +142,19 @@ impl Session {
     ///
     /// If the call is not there (yet), this waits for it, provided that the event names its
     /// request. If it does not appear, its process is gone, or its answer goes to a stream that no
-    /// client reads.
-    pub(in crate::server::http) async fn take_up(self: &Arc<Self>, id: &EventId) {
+    /// client reads. Returns `false` if the journal does not answer: the client should try again.
+    pub(in crate::server::http) async fn take_up(self: &Arc<Self>, id: &EventId) -> bool {
         let (Some(member), StreamName::Call(call)) = (self.member, id.stream) else {
-            return;
+            return true;
         };
         let Some(node) = &self.shared.fleet else {
-            return;
+            return true;
         };
         let has_it = |stream: &Stream| stream.call == Some(call) && stream.has_kept(id.event);
         if self.lock().streams.iter().any(has_it) {
             // Without a reader, the log is read rarely.
             node.wake(call);
-            return;
+            return true;
         }
         let read = node.journal.read(call, member, id.event, 0).await;
         let unknown = match node.heard(read) {
@@ -164,10 +164,10 @@ impl Session {
                 let read = |name| fleet::read_request_name(&self.shared, (member, call), name);
                 match name.and_then(read) {
                     Some(request) => Some(request),
-                    None => return,
+                    None => return true,
                 }
             }
-            Err(_) => return,
+            Err(_) => return false,
         };
         let number = {
             let mut state = self.lock();
@@ -185,6 +185,7 @@ impl Session {
             is_resumed: true,
         };
         tokio::spawn(follow(me, member, (number, call), start));
+        true
     }
 
     /// Copies the messages of a call's log to its stream. Returns whether there is more to read.

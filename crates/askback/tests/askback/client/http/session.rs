@@ -221,6 +221,47 @@ async fn an_answer_that_reached_nobody_is_sent_again() {
     assert_eq!(second.last("POST").body["id"], "q");
 }
 
+#[tokio::test]
+async fn an_answer_that_a_gateway_could_not_pass_on_is_sent_again() {
+    const ROOTS: &str =
+        "id: 1\ndata: {\"jsonrpc\":\"2.0\",\"id\":\"q\",\"method\":\"roots/list\"}\n\n";
+    const REFUSALS: usize = 3;
+    for status in [502, 503, 504] {
+        let answered = Arc::new(Notify::new());
+        let taken = Arc::clone(&answered);
+        let server = Server::start(move |asked, before| match asked.what() {
+            "tools/call" => {
+                let response =
+                    json!({"jsonrpc": "2.0", "id": asked.body["id"], "result": said("done")});
+                Reply::events(ROOTS)
+                    .then(Piece::Wait(Arc::clone(&answered)))
+                    .and(&event(&response.to_string()))
+            }
+            // An answer has no method.
+            "POST" if before < REFUSALS => Reply::empty(status),
+            "POST" => {
+                taken.notify_one();
+                Reply::empty(202)
+            }
+            _ => session(asked),
+        })
+        .await;
+        let host = Scripted::new(|_| Ok(InputResponse::Roots(ListRootsResult::default())));
+        let mut limits = impatient();
+        // Each attempt is later than this, but the gateway responds.
+        limits.http.stream_unreachable = Duration::ZERO;
+        let client = connect_as(&server, builder(None).host(host).limits(limits)).await;
+        let client = client.unwrap();
+        let called = timeout(PATIENCE, call(&client, "t")).await;
+        assert!(
+            called.expect("it goes on").unwrap().contains("done"),
+            "{status}"
+        );
+        assert_eq!(server.last("POST").body["id"], "q");
+        client.close().await;
+    }
+}
+
 fn is_answer(message: &[u8]) -> bool {
     serde_json::from_slice(message).is_ok_and(|message: Value| message["id"] == "q")
 }
