@@ -10,7 +10,9 @@ use crate::{
     model::{Call, Conversation, Desk, EventOutcome, WorstEnd},
     page::{Page, Rows, out::Unwritten},
     remarks::Remark,
+    server_id::ServerId,
     text::Words,
+    wire::SharedWire,
 };
 
 /// Several front ends as one. All of them show what the commands write.
@@ -115,6 +117,10 @@ impl Leaf for Leaves {
     fn result(&mut self, desk: &Desk, call: &Call, outcome: &CallOutcome) {
         self.pass_on();
         self.all().for_each(|leaf| leaf.result(desk, call, outcome));
+    }
+
+    fn wire(&mut self, server: ServerId, wire: &SharedWire) {
+        self.all().for_each(|leaf| leaf.wire(server, wire));
     }
 
     fn view(&mut self, put: &dyn Fn(&mut Page)) -> bool {

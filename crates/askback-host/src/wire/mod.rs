@@ -6,6 +6,7 @@
 mod export;
 mod gist;
 mod indent;
+mod shared;
 mod show;
 mod state;
 
@@ -21,6 +22,7 @@ use self::gist::{Gist, Outcome};
 pub use self::{
     export::{TRACE, line, time, trace_line},
     indent::indented,
+    shared::SharedWire,
     show::{MessageSelection, Row, heading, list, put, whole},
 };
 
