@@ -109,6 +109,8 @@ pub(super) enum Command {
     },
     /// make the last call again, with the same answers (F5)
     Again,
+    /// change the arguments of the last call, and make it again
+    Edit,
     /// find what the server does wrong
     Check {
         /// a tool that may be called, and its arguments
@@ -273,6 +275,7 @@ impl Command {
             | Self::Subscribe { .. }
             | Self::Log { level: Some(_) }
             | Self::Again
+            | Self::Edit
             | Self::Check { .. }
             | Self::Send { .. } => true,
             Self::Wire { action, .. } => matches!(action, Some(WireAction::Edit { .. })),
@@ -297,7 +300,12 @@ impl Command {
     pub(super) fn is_of_last_call(&self) -> bool {
         matches!(
             self,
-            Self::Again | Self::More | Self::Save { .. } | Self::Wire { .. } | Self::Diff { .. }
+            Self::Again
+                | Self::Edit
+                | Self::More
+                | Self::Save { .. }
+                | Self::Wire { .. }
+                | Self::Diff { .. }
         )
     }
 }
