@@ -97,6 +97,8 @@ struct FileChange(ChangedFiles);
 impl<'a> Repl<'a> {
     pub fn new(session: &'a mut Session) -> Self {
         session.host.converse();
+        let tasks = session.tasks();
+        session.host.showing_tasks(&tasks);
         Self {
             home: session.server(),
             called: None,
