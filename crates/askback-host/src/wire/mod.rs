@@ -9,6 +9,7 @@ mod indent;
 mod shared;
 mod show;
 mod state;
+pub(crate) mod view;
 
 use std::{
     collections::VecDeque,

@@ -10,13 +10,14 @@ let waiting;
 
 const token = (region) => region.querySelector("form")?.dataset.question;
 
-// Posts what is written so far, without pressing a button.
-function keep(form) {
+// Posts what is written so far, without pressing a button. Asks for suggestions for a field that has them.
+function keep(form, field) {
     clearTimeout(waiting);
     const body = new URLSearchParams(new FormData(form));
     // A secret leaves the page when it is submitted, and not while it is typed.
     for (const secret of form.querySelectorAll("input[type=password]")) body.delete(secret.name);
     body.set("act", "draft");
+    if (field?.list) body.set("suggest", field.name.slice(1));
     return fetch(form.action, { method: "POST", body }).catch(() => {});
 }
 
@@ -24,8 +25,13 @@ document.addEventListener("input", (event) => {
     const form = event.target.form;
     if (form?.dataset.question) {
         clearTimeout(waiting);
-        waiting = setTimeout(() => keep(form), pause);
+        waiting = setTimeout(() => keep(form, event.target), pause);
     }
+});
+
+document.addEventListener("focusin", (event) => {
+    const { form, list } = event.target;
+    if (list && form?.dataset.question) keep(form, event.target);
 });
 
 document.addEventListener("submit", (event) => {
@@ -36,20 +42,37 @@ document.addEventListener("submit", (event) => {
 });
 
 function put(region, patch) {
-    const focused = document.activeElement;
-    const isWriting = region.contains(focused) && focused.matches("input, textarea");
+    const focused = region.contains(document.activeElement) ? document.activeElement : null;
+    const isWriting = focused?.matches("input, textarea, select");
+    const isQuestion = region.id === "question";
     const fresh = document.createElement("div");
     fresh.innerHTML = html.createHTML(patch.html);
-    if (isWriting && token(region) === token(fresh)) {
+    if (isQuestion && isWriting && token(region) === token(fresh)) {
         for (const issue of fresh.querySelectorAll("[data-issue]")) {
             const known = document.getElementById(issue.id);
             if (known) known.textContent = issue.textContent;
         }
+        for (const list of fresh.querySelectorAll("datalist")) {
+            document.getElementById(list.id)?.replaceChildren(...list.childNodes);
+        }
         return;
     }
-    const isNew = region.id === "question" && token(region) !== token(fresh);
+    const isNew = isQuestion && token(region) !== token(fresh);
+    // What the user opened, closed or wrote outside of questions stays.
+    for (const known of region.querySelectorAll("details[id]")) {
+        const now = fresh.querySelector(`#${known.id}`);
+        if (now) now.open = known.open;
+    }
+    const fields = isQuestion ? [] : region.querySelectorAll("input[id], select[id]");
+    for (const known of fields) {
+        const now = fresh.querySelector(`#${known.id}`);
+        if (now) now.value = known.value;
+    }
+    const caret = isWriting && !isQuestion ? focused.selectionStart : null;
     region.replaceChildren(...fresh.childNodes);
-    if (isWriting) document.getElementById(focused.id)?.focus();
+    const again = focused?.id ? document.getElementById(focused.id) : null;
+    again?.focus({ preventScroll: true });
+    if (again && typeof caret === "number") again.setSelectionRange(caret, caret);
     if (!isNew) return;
     const buttons = region.querySelectorAll("button");
     for (const button of buttons) button.disabled = true;
