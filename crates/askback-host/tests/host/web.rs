@@ -996,7 +996,7 @@ async fn values_that_a_server_suggests_are_offered_at_their_field() {
 }
 
 #[tokio::test]
-async fn ten_thousand_event_streams_are_refused_and_the_page_answers() {
+async fn a_thousand_event_streams_too_many_are_refused_and_the_page_answers() {
     let mut stage = Stage::new(vec![booking()]);
     let browser = stage.enter().await;
     let mut tabs = Vec::new();
@@ -1020,7 +1020,8 @@ async fn ten_thousand_event_streams_are_refused_and_the_page_answers() {
     let refused = async {
         let mut refused = 0;
         let mut read = Vec::new();
-        while refused < 10_000 {
+        // Each costs a look at the sockets of the machine, to know the user.
+        while refused < 1_000 {
             let written = stream.write_all(request.as_bytes()).await;
             written.expect("it is written");
             read.clear();
