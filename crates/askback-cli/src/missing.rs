@@ -122,7 +122,7 @@ pub fn tell_unknown(host: &mut Host, prompt: &Prompt, given: &BTreeMap<String, S
 }
 
 /// Asks for a prompt's missing arguments, with the server's suggestions, if a required one is missing. With
-/// `asks_all`, asks if any is missing. Returns `None` if the user cancels.
+/// `asks_all`, asks for every argument, with the given values as presets. Returns `None` if the user cancels.
 pub async fn for_prompt(
     client: &Client,
     host: &mut Host,
@@ -148,6 +148,7 @@ pub async fn for_prompt(
         about: prompt.description.clone(),
         reference: Reference::prompt(prompt.name.clone()),
         fields: fields.collect(),
+        is_preset: asks_all,
     };
     asked.fill(client, host, given).await
 }
@@ -171,6 +172,7 @@ pub async fn for_uri(
             .variables()
             .map(|name| text(name, template.requires(name)))
             .collect(),
+        is_preset: false,
     };
     let filled = asked.fill(client, host, BTreeMap::new()).await?;
     Some((template.expand(&filled), filled))
@@ -188,6 +190,8 @@ struct MissingArguments {
     about: Option<String>,
     reference: Reference,
     fields: Vec<Field>,
+    /// Whether the given values are shown in the form, too.
+    is_preset: bool,
 }
 
 impl MissingArguments {
@@ -197,7 +201,15 @@ impl MissingArguments {
         host: &mut Host,
         mut given: BTreeMap<String, String>,
     ) -> Option<BTreeMap<String, String>> {
-        self.fields.retain(|field| !given.contains_key(&field.name));
+        let mut preset = Content::new();
+        if self.is_preset {
+            let shown = given.iter();
+            preset.extend(shown.map(|(name, text)| (name.clone(), text.as_str().into())));
+            let has_field = |name: &String| self.fields.iter().any(|field| field.name == *name);
+            given.retain(|name, _| !has_field(name));
+        } else {
+            self.fields.retain(|field| !given.contains_key(&field.name));
+        }
         // A server may use the same name twice.
         let mut names = BTreeSet::new();
         self.fields.retain(|field| names.insert(field.name.clone()));
@@ -214,7 +226,7 @@ impl MissingArguments {
             ask: Ask::Arguments {
                 about: self.about,
                 schema,
-                preset: Content::new(),
+                preset,
                 suggests: client.capabilities().completions.is_some(),
                 given: Content::new(),
                 is_destructive: false,

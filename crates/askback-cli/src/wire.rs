@@ -11,10 +11,10 @@ use std::{
 use askback::{Limits, transport::WireEvent};
 use askback_check::probe::Recorder;
 use askback_host::{
-    page::{Page, out},
+    page::out,
     relay::Relay,
     text::{Words, given},
-    wire::{self, MessageSelection, News, Row, Wire},
+    wire::{self, News, Row, SharedWire, Wire},
     words,
 };
 use url::Url;
@@ -43,7 +43,7 @@ pub struct WireLog {
     traced: Arc<Mutex<Option<SharedTrace>>>,
     /// Where messages are shown as they arrive, if anywhere.
     sink: Arc<Mutex<Option<Sink>>>,
-    shared: Arc<Mutex<Wire>>,
+    shared: SharedWire,
 }
 
 /// A trace file that connections share. `None` once it ended.
@@ -119,7 +119,7 @@ impl WireLog {
             trace_bytes: limits.host.trace_bytes,
             traced: Arc::default(),
             sink: Arc::default(),
-            shared: Arc::new(Mutex::new(wire)),
+            shared: SharedWire::new(wire),
         }
     }
 
@@ -136,7 +136,7 @@ impl WireLog {
         let log = self.clone();
         Ok(Arc::new(move |event: WireEvent<'_>| {
             let at = log.began.elapsed();
-            let news = log.lock().take(&event, at);
+            let news = log.shared.take(&event, at);
             log.show(news);
         }))
     }
@@ -161,14 +161,13 @@ impl WireLog {
         Ok(Arc::clone(traced.insert(file)))
     }
 
-    /// Returns a function that puts stored messages on a page.
-    pub fn shows(&self) -> impl Fn(&mut Page, MessageSelection) -> Result<(), Words> + 'static {
-        let shared = Arc::clone(&self.shared);
-        move |page, shown| wire::put(page, &lock(&shared), shown, SystemTime::now())
+    /// Returns the stored messages, for front ends.
+    pub fn shared(&self) -> SharedWire {
+        self.shared.clone()
     }
 
     pub fn lock(&self) -> MutexGuard<'_, Wire> {
-        lock(&self.shared)
+        self.shared.lock()
     }
 
     /// Writes the stored messages to a new file that only its owner can read. Returns how many were written.
@@ -194,7 +193,7 @@ impl Recorder for WireLog {
 
     fn take(&self, event: &WireEvent<'_>) {
         let at = self.began.elapsed();
-        let news = self.lock().take_beside(event, at);
+        let news = self.shared.take_beside(event, at);
         self.show(news);
     }
 }

@@ -41,7 +41,7 @@ use crate::{
     server_id::PerServer,
     suggest::{Complete, Completing, Lookup, Suggest, SuggestionRequest},
     text::{Words, given},
-    wire::{self, MessageSelection},
+    wire::{self, MessageSelection, SharedWire},
     words,
 };
 
@@ -179,12 +179,10 @@ impl Host {
         self
     }
 
-    /// Sets how the messages of the chosen server are shown at a question.
-    pub fn showing_wire(
-        &mut self,
-        show: impl Fn(&mut Page, MessageSelection) -> Result<(), Words> + 'static,
-    ) {
-        self.served().wire = Some(Box::new(show));
+    /// Sets the messages of the chosen server. Front ends can show them at any time.
+    pub fn showing_wire(&mut self, wire: SharedWire) {
+        self.leaf.wire(self.talk.chosen_id(), &wire);
+        self.served().wire = Some(wire);
     }
 
     /// The questions of the chosen server.
@@ -581,16 +579,13 @@ async fn did(leaf: &mut dyn Leaf, talk: &Conversation) -> Did {
     poll_fn(|context| leaf.poll_did(talk, context)).await
 }
 
-/// Puts messages on a page, or returns the reason why it cannot.
-pub(crate) type ShowWire = dyn Fn(&mut Page, MessageSelection) -> Result<(), Words>;
-
 /// Stores a permission beyond the session, or returns the reason why it cannot.
 pub(crate) type Keep = dyn Fn(Permission) -> Result<(), Words>;
 
 pub(crate) struct ServerWork {
     pub(crate) remarks: Remarks,
     pub(crate) keep: Option<Box<Keep>>,
-    pub(crate) wire: Option<Box<ShowWire>>,
+    pub(crate) wire: Option<SharedWire>,
 }
 
 impl ServerWork {
@@ -605,7 +600,7 @@ impl ServerWork {
     /// Puts messages on the page, or the reason why that is not possible.
     pub(crate) fn put_wire(&self, page: &mut Page, shown: MessageSelection) {
         let put = match &self.wire {
-            Some(show) => show(page, shown),
+            Some(wire) => wire::put(page, &wire.lock(), shown, SystemTime::now()),
             None => Err("the messages of this session are not kept".into()),
         };
         if let Err(why) = put {

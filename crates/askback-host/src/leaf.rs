@@ -9,8 +9,10 @@ use crate::{
     model::{Action, Call, Conversation, Desk, EventOutcome, Reply, WorstEnd},
     page::{Page, Rows, out, out::Unwritten},
     remarks::Remark,
+    server_id::ServerId,
+    tasks::Tasks,
     text::Words,
-    wire::MessageSelection,
+    wire::{MessageSelection, SharedWire},
 };
 
 /// A front end: shows the conversation and returns the user's actions.
@@ -48,6 +50,12 @@ pub trait Leaf {
 
     /// Shows the result of a call, if the front end does not get it from [`Leaf::print`].
     fn result(&mut self, _: &Desk, _: &Call, _: &CallOutcome) {}
+
+    /// Receives the messages of a server, for a front end that shows them without a command.
+    fn wire(&mut self, _: ServerId, _: &SharedWire) {}
+
+    /// Receives the calls in the background, for a front end that shows them without a command.
+    fn tasks(&mut self, _: &Tasks) {}
 
     /// Shows a text in the user's pager. `put` puts it on a page of any width. Returns false if
     /// there is no pager.

@@ -10,7 +10,10 @@ use crate::{
     model::{Call, Conversation, Desk, EventOutcome, WorstEnd},
     page::{Page, Rows, out::Unwritten},
     remarks::Remark,
+    server_id::ServerId,
+    tasks::Tasks,
     text::Words,
+    wire::SharedWire,
 };
 
 /// Several front ends as one. All of them show what the commands write.
@@ -54,16 +57,23 @@ impl Leaves {
     }
 }
 
+/// Whether nothing was done, so that a front end is not the one that the user used last.
+fn is_redraw(did: &Did) -> bool {
+    matches!(did, Did::Action(actions) if actions.is_empty())
+}
+
 impl Leaf for Leaves {
     fn poll_did(&mut self, talk: &Conversation, context: &mut Context<'_>) -> Poll<Did> {
         for (at, leaf) in self.others.iter_mut().enumerate() {
             if let Poll::Ready(did) = leaf.poll_did(talk, context) {
-                self.last = Some(at);
+                if !is_redraw(&did) {
+                    self.last = Some(at);
+                }
                 return Poll::Ready(did);
             }
         }
         let did = self.first.poll_did(talk, context);
-        if did.is_ready() {
+        if matches!(&did, Poll::Ready(did) if !is_redraw(did)) {
             self.last = None;
         }
         did
@@ -115,6 +125,14 @@ impl Leaf for Leaves {
     fn result(&mut self, desk: &Desk, call: &Call, outcome: &CallOutcome) {
         self.pass_on();
         self.all().for_each(|leaf| leaf.result(desk, call, outcome));
+    }
+
+    fn wire(&mut self, server: ServerId, wire: &SharedWire) {
+        self.all().for_each(|leaf| leaf.wire(server, wire));
+    }
+
+    fn tasks(&mut self, tasks: &Tasks) {
+        self.all().for_each(|leaf| leaf.tasks(tasks));
     }
 
     fn view(&mut self, put: &dyn Fn(&mut Page)) -> bool {

@@ -3,6 +3,7 @@
 
 use askback::{
     Ctx, Form, Result, RunError, Server,
+    ctx::Progress,
     forms::{ChoiceField, Field, FormSchema, TextField},
     protocol::{ContentBlock, CreateMessageParams},
     tool,
@@ -70,6 +71,13 @@ async fn picture() -> Result<Vec<ContentBlock>> {
     ])
 }
 
+/// Reports progress, and never ends.
+#[tool(read_only)]
+async fn wait(ctx: Ctx) -> Result<String> {
+    ctx.progress(Progress::of(1, 4).message(MARKUP));
+    std::future::pending().await
+}
+
 /// Returns the sum of two numbers.
 #[tool(read_only)]
 async fn add(a: i64, b: i64) -> Result<String> {
@@ -98,6 +106,7 @@ async fn main() -> Result<(), RunError> {
         .tool(folders)
         .tool(picture)
         .tool(add)
+        .tool(wait)
         .tool(markup);
     server.run_stdio().await
 }

@@ -14,7 +14,7 @@ use crate::Result;
 const ASKBACK: &str = env!("CARGO_BIN_EXE_interop-askback");
 
 /// The time limit for a line of the command.
-const PATIENCE: Duration = Duration::from_secs(60);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 
 /// The command with a terminal and a page, and a user at the page. Both end on drop.
 pub(crate) struct Stage {

@@ -1,8 +1,12 @@
 //! Every kind of question on the page, with every means.
 
-use lab::browser::{Browser, Means};
+use lab::browser::{Browser, Means, Person};
+use tokio::time::timeout;
 
-use crate::{Result, stage::Stage};
+use crate::{
+    Result,
+    stage::{PATIENCE, Stage},
+};
 
 const SERVER: &[&str] = &[env!("CARGO_BIN_EXE_page-server")];
 
@@ -196,5 +200,131 @@ async fn a_form_is_answered_with_the_keyboard_alone() -> Result<()> {
     person.press("Enter").await?;
     person.sees("No question").await?;
     stage.returns("A window seat for Ada.").await?;
+    Ok(())
+}
+
+#[tokio::test]
+async fn the_messages_of_a_call_are_on_the_page() -> Result<()> {
+    let Some(browser) = Browser::start().await? else {
+        return Ok(());
+    };
+    for (name, means) in MEANS {
+        let stage = Stage::open_server(&browser, means, SERVER, &[]).await?;
+        let person = &stage.person;
+        person.usable("button", "/call picture").await?;
+        person.click("button", "/call picture").await?;
+        person.usable("link", "sent tools/call picture").await?;
+        stage.look(&format!("{name}-wire")).await?;
+        person.click("link", "sent tools/call picture").await?;
+        person.sees("\"method\": \"tools/call\"").await?;
+        person.sees("Messages of the same call").await?;
+        stage.look(&format!("{name}-message")).await?;
+        person.click("link", "Newest messages").await?;
+        person.usable("link", "sent tools/call picture").await?;
+        stage.look(&format!("{name}-messages")).await?;
+        person.click("link", "sent tools/call picture").await?;
+        // The request is edited in a form of one field.
+        person.click("button", "Edit and send again").await?;
+        person.click("button", "review").await?;
+        person.click("button", "Send").await?;
+        person.sees("on a connection of its own").await?;
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_call_is_changed_stopped_and_its_server_started_again() -> Result<()> {
+    let Some(browser) = Browser::start().await? else {
+        return Ok(());
+    };
+    for (name, means) in MEANS {
+        let stage = Stage::open_server(&browser, means, SERVER, &[]).await?;
+        let person = &stage.person;
+        person.usable("button", "/call add").await?;
+        person.click("button", "/call add").await?;
+        person.fill("a *", "2").await?;
+        person.fill("b *", "3").await?;
+        person.click("button", "review").await?;
+        person.click("button", "Call").await?;
+        person.usable("button", "Change and call again").await?;
+        person.click("button", "Change and call again").await?;
+        person.fill("b *", "40").await?;
+        person.click("button", "review").await?;
+        person.click("button", "Call").await?;
+        person.sees("42").await?;
+        person.usable("button", "/call wait").await?;
+        person.click("button", "/call wait").await?;
+        person.sees("1 of 4").await?;
+        stage.look(&format!("{name}-progress")).await?;
+        person.click("button", "Stop the call").await?;
+        person.usable("button", "Restart page-server").await?;
+        person.click("button", "Restart page-server").await?;
+        person.sees("It has the same as before.").await?;
+        person.usable("button", "Ask for this level").await?;
+        person.click("button", "Ask for this level").await?;
+        person
+            .sees("Log lines from debug on are asked for.")
+            .await?;
+        stage.look(&format!("{name}-bench-used")).await?;
+    }
+    Ok(())
+}
+
+/// Waits until the page contains some HTML.
+async fn has_source(person: &Person, html: &str) -> Result<()> {
+    while !person.source().await?.contains(html) {}
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_prompt_and_a_template_are_filled_in_with_suggestions() -> Result<()> {
+    let Some(browser) = Browser::start().await? else {
+        return Ok(());
+    };
+    let stage = Stage::open(&browser, WIDE).await?;
+    let person = &stage.person;
+    person.usable("button", "/show_destination").await?;
+    person.click("button", "/show_destination").await?;
+    person.usable("button", "review").await?;
+    person.fill("destination *", "Kyo").await?;
+    timeout(PATIENCE, has_source(person, "<option value=\"Kyoto\">")).await??;
+    stage.look("suggested").await?;
+    person.fill("destination *", "Kyoto").await?;
+    person.click("button", "review").await?;
+    person.click("button", "Get").await?;
+    person.sees("Prompt show_destination").await?;
+    stage.look("prompt").await?;
+    let template = "/read travel://destinations/{name}";
+    person.usable("button", template).await?;
+    person.click("button", template).await?;
+    person.fill("name *", "Rome").await?;
+    person.click("button", "review").await?;
+    person.click("button", "Read").await?;
+    person.sees("Resource travel://destinations/Rome").await?;
+    stage.look("resource").await?;
+    Ok(())
+}
+
+#[tokio::test]
+async fn the_bench_is_used_with_the_keyboard_alone() -> Result<()> {
+    let Some(browser) = Browser::start().await? else {
+        return Ok(());
+    };
+    let stage = Stage::open_server(&browser, WIDE, SERVER, &[]).await?;
+    let person = &stage.person;
+    person.usable("button", "/call picture").await?;
+    let stops = person.walk().await?;
+    assert!(stops.iter().all(|stop| stop.visible), "{stops:#?}");
+    person.tab_to("button", "/call picture").await?;
+    person.press("Enter").await?;
+    person.usable("link", "sent tools/call picture").await?;
+    person.tab_to("link", "sent tools/call picture").await?;
+    person.press("Enter").await?;
+    person.sees("Messages of the same call").await?;
+    let stops = person.walk().await?;
+    assert!(stops.iter().all(|stop| stop.visible), "{stops:#?}");
+    person.tab_to("link", "Back to the page").await?;
+    person.press("Enter").await?;
+    person.usable("button", "Call again").await?;
     Ok(())
 }

@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, sync::Arc, time::Duration};
 use askback::{
     client::{self, ClientError},
     forms::Content,
-    protocol::{CallToolResult, PromptArgument, Tool},
+    protocol::{CallToolResult, Prompt, PromptArgument, Tool},
 };
 use askback_host::{
     content::{self, CallOutcome},
@@ -279,6 +279,24 @@ fn tenths(took: Duration) -> Words {
     words!("{}.{}", took.as_secs(), took.subsec_millis() / 100)
 }
 
+impl Repl<'_> {
+    /// Lets the user change the arguments of the last call, and makes it again.
+    pub(super) async fn change(&mut self) -> Result<(), Error> {
+        let Some(last) = &self.known.last else {
+            return Err(Error::usage("there is no call to change"));
+        };
+        match last.call.clone() {
+            Call::Tool(tool, arguments) => self.call(&tool.name, &[], arguments).await,
+            Call::Prompt(name, arguments) => {
+                let prompts = attend(&mut self.session.host, self.session.client.prompts()).await?;
+                let prompt = lookup::prompt(&prompts, &name)?;
+                self.fill_prompt(prompt, arguments, true).await
+            }
+            Call::Read(resource) => self.read_resource(resource.shown().to_owned()).await,
+        }
+    }
+}
+
 impl Call {
     async fn send(
         &self,
@@ -441,12 +459,22 @@ impl Repl<'_> {
         self.keep_typed(!has_secret);
         let given = given?;
         missing::tell_unknown(&mut self.session.host, prompt, &given);
+        self.fill_prompt(prompt, given, words.is_empty()).await
+    }
+
+    /// Gets a prompt, after the user filled in what is missing or, with `asks_all`, looked at all arguments.
+    async fn fill_prompt(
+        &mut self,
+        prompt: &Prompt,
+        given: BTreeMap<String, String>,
+        asks_all: bool,
+    ) -> Result<(), Error> {
         let before = given.clone();
         let Session { client, host, .. } = &mut *self.session;
-        let filled = missing::for_prompt(client, host, prompt, given, words.is_empty()).await;
+        let filled = missing::for_prompt(client, host, prompt, given, asks_all).await;
         let Some(given) = filled else { return Ok(()) };
         let is_filled = given != before;
-        let call = Call::Prompt(name.to_owned(), given);
+        let call = Call::Prompt(prompt.name.clone(), given);
         if is_filled {
             self.write(&call, "/call");
         }

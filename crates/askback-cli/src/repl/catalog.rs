@@ -10,7 +10,7 @@ use askback::{
 };
 use askback_host::{
     diff,
-    model::{About, Catalog, Offer},
+    model::{About, Catalog, Offer, OtherLine, ServerOffer},
     page::{Page, Style, out},
     plain, remarks,
     text::{PeerText, Words, given},
@@ -33,8 +33,12 @@ impl Repl<'_> {
             return;
         }
         let mut offers = Vec::new();
-        for (server, lists) in self.listed() {
-            offers.extend(self.offers(&server, lists));
+        for server in self.servers() {
+            let it = self.session.host.conversation().server(server);
+            if let Some(lists) = it.catalog() {
+                let name = &it.desk().asker().name;
+                offers.extend(self.offers(name, lists, self.there(server)));
+            }
         }
         offers.extend(HELP.iter().map(|(command, does)| {
             let (line, behind) = command.split_once(' ').unwrap_or((command, ""));
@@ -57,8 +61,19 @@ impl Repl<'_> {
         listed.collect()
     }
 
-    fn offers(&self, server: &str, lists: &Catalog) -> Vec<Offer> {
+    /// What can be typed about the items of a server. `client` is its connection, if other lines
+    /// about them are wanted, too.
+    fn offers(&self, server: &str, lists: &Catalog, client: Option<&Client>) -> Vec<Offer> {
         let addresses = self.addresses();
+        let reports = client.and_then(|client| client.capabilities().resources);
+        let reports = reports.and_then(|resources| resources.subscribe) == Some(true);
+        let other = |does, write: fn(&str) -> Option<String>, name: &str| -> Vec<OtherLine> {
+            let address = addresses.write(server, name);
+            let line = address.and_then(|address| write(&address));
+            line.map(|line| OtherLine { does, line })
+                .into_iter()
+                .collect()
+        };
         let offer = |write: fn(&str) -> Option<String>, name: &str, about: [Option<&String>; 2]| {
             let about = about.into_iter().flatten().next().map(String::as_str);
             Some(Offer {
@@ -73,6 +88,10 @@ impl Repl<'_> {
                 goes_on: true,
                 arguments: arguments(tool),
                 hints: plain::catalog::hints(tool),
+                others: match client.is_some_and(|client| client.may_be_task(tool)) {
+                    true => other("Call in the background", line::begin, &tool.name),
+                    false => Vec::new(),
+                },
                 ..offer(line::tool, &tool.name, about)?
             })
         });
@@ -87,7 +106,13 @@ impl Repl<'_> {
         });
         let resources = lists.resources.iter().filter_map(|resource| {
             let about = [resource.title.as_ref(), Some(&resource.name)];
-            offer(line::resource, &resource.uri, about)
+            Some(Offer {
+                others: match reports {
+                    true => other("Report changes", line::subscribe, &resource.uri),
+                    false => Vec::new(),
+                },
+                ..offer(line::resource, &resource.uri, about)?
+            })
         });
         let templates = lists.templates.iter().filter_map(|template| {
             let about = [template.title.as_ref(), Some(&template.name)];
@@ -137,6 +162,32 @@ impl Repl<'_> {
             said.push(words!("Questions: {}", answered));
         }
         self.session.host.describe(Words::join(said, "  "));
+        let servers = self.server_offers();
+        self.session.host.offer_servers(servers);
+    }
+
+    /// The lines about each server, for a front end with buttons.
+    fn server_offers(&self) -> Vec<ServerOffer> {
+        let chosen = self.session.server();
+        let mut servers: Vec<_> = self.servers().collect();
+        servers.sort_unstable();
+        let offer = |server| {
+            let name = &self.session.host.asker(server).name;
+            let mut others = self.others.iter().map(|other| &other.connection);
+            let failure = others.find_map(|connection| match &connection.state {
+                State::Failed(error) if connection.server == server => {
+                    Some((error.message.clone(), error.quoted.clone()))
+                }
+                _ => None,
+            });
+            ServerOffer {
+                server,
+                choose: line::server(name).filter(|_| server != chosen),
+                restart: line::restart(name),
+                failure,
+            }
+        };
+        servers.into_iter().map(offer).collect()
     }
 
     fn named(&self, is_such: impl Fn(&State) -> bool) -> String {
@@ -179,11 +230,11 @@ impl Repl<'_> {
         let Session { client, host, .. } = &mut *self.session;
         let own = attend(host, read(client, CatalogPart::All)).await?;
         let home = self.session.host.desk().asker().name.clone();
-        let mut found = self.offers(&home, &own);
+        let mut found = self.offers(&home, &own, None);
         let others = self.session.host.attend(others).await?;
         for (server, listed) in others {
             match listed {
-                Ok(lists) => found.extend(self.offers(&server, &lists)),
+                Ok(lists) => found.extend(self.offers(&server, &lists, None)),
                 Err(error) => self.tell_failed(&server, error),
             }
         }

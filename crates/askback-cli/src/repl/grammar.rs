@@ -111,6 +111,8 @@ pub(super) enum Command {
     },
     /// make the last call again, with the same answers (F5)
     Again,
+    /// change the arguments of the last call, and make it again
+    Edit,
     /// find what the server does wrong
     Check {
         /// a tool that may be called, and its arguments
@@ -305,7 +307,7 @@ impl Command {
             | Self::Skills
             | Self::Log { level: Some(_) }
             | Self::Check { .. } => REMOTE,
-            Self::Again => Facts {
+            Self::Again | Self::Edit => Facts {
                 needs_server: true,
                 ..LAST_CALL
             },

@@ -57,6 +57,26 @@ pub(super) fn tool(name: &str) -> Option<String> {
     named("/call", name)
 }
 
+/// The line that calls a tool in the background.
+pub(super) fn begin(name: &str) -> Option<String> {
+    named("/begin", name)
+}
+
+/// The line that asks for changes of a resource.
+pub(super) fn subscribe(uri: &str) -> Option<String> {
+    named("/subscribe", uri)
+}
+
+/// The line that makes a server the current one.
+pub(super) fn server(name: &str) -> Option<String> {
+    named("/server", name)
+}
+
+/// The line that starts a server again.
+pub(super) fn restart(name: &str) -> Option<String> {
+    named("/restart", name)
+}
+
 pub(super) fn prompt(name: &str) -> Option<String> {
     let is_free = !name.is_empty() && grammar::find(name).is_none();
     let line = is_free.then(|| format!("/{name}"));

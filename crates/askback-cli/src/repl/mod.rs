@@ -97,6 +97,8 @@ struct FileChange(ChangedFiles);
 impl<'a> Repl<'a> {
     pub fn new(session: &'a mut Session) -> Self {
         session.host.converse();
+        let tasks = session.tasks();
+        session.host.showing_tasks(&tasks);
         Self {
             home: session.server(),
             called: None,
@@ -325,6 +327,7 @@ impl<'a> Repl<'a> {
             Command::Save { file, number } => self.save(&file, number),
             Command::Log { level } => self.log(level).await,
             Command::Again => self.again().await,
+            Command::Edit => self.change().await,
             Command::Check { tools } => self.check(&tools).await,
             Command::Restart { server } => self.restart_named(server.as_deref()).await,
             Command::Servers => {

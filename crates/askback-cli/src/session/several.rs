@@ -135,7 +135,7 @@ impl<'a> Room<'a> {
         permit(host, Permissions::of_user(&target));
         let wire = args.wire(&self.limits);
         if let Some(wire) = &wire {
-            host.showing_wire(wire.shows());
+            host.showing_wire(wire.shared());
         }
         let observer = match &wire {
             Some(wire) => {

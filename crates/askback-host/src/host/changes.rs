@@ -6,8 +6,12 @@ use askback::protocol::{LoggingLevel, Root};
 
 use super::Host;
 use crate::{
-    model::{Call, Catalog, Change, Claims, Folders, How, Offer, Permission, Presence, Stance},
+    model::{
+        Call, Catalog, Change, Claims, Folders, How, Offer, Permission, Presence, ServerOffer,
+        Stance,
+    },
     relay::ServerId,
+    tasks::Tasks,
     text::Words,
 };
 
@@ -82,6 +86,16 @@ impl Host {
     /// Sets the offers at the prompt.
     pub fn offer(&mut self, offers: Vec<Offer>) {
         self.change(Change::Offered(offers));
+    }
+
+    /// Sets the lines about the servers.
+    pub fn offer_servers(&mut self, servers: Vec<ServerOffer>) {
+        self.change(Change::Servers(servers));
+    }
+
+    /// Shows the calls in the background at front ends that show them without a command.
+    pub fn showing_tasks(&mut self, tasks: &Tasks) {
+        self.leaf.tasks(tasks);
     }
 
     /// Sets the server description shown at the prompt.

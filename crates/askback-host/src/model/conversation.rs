@@ -6,7 +6,7 @@ use askback::protocol::{LoggingLevel, Root};
 
 use super::{
     Call, Catalog, Claims, Completions, Desk, Event, EventOutcome, Far, Folders, How, Offer,
-    Offers, Permission, Presence, Server, Stance, UnderWay,
+    Offers, Permission, Presence, Server, ServerOffer, Stance, UnderWay,
 };
 use crate::{
     server_id::{PerServer, ServerId},
@@ -78,6 +78,8 @@ pub enum Change {
     Entered(Vec<String>),
     /// The lines that can be typed changed.
     Offered(Vec<Offer>),
+    /// The lines about the servers changed.
+    Servers(Vec<ServerOffer>),
     /// Completions of a partial line arrived.
     Completed(Completions),
     /// The text about the servers changed.
@@ -256,6 +258,7 @@ impl Conversation {
                 self.history.remember(lines);
             }
             Change::Offered(offers) => self.offers.set(offers),
+            Change::Servers(servers) => self.offers.set_servers(servers),
             Change::Completed(completions) => self.completions = Some(completions),
             Change::Described(words) => self.head = words,
         }

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use super::How;
 use crate::{
+    server_id::ServerId,
     text::{PeerText, Words},
     words,
 };
@@ -12,6 +13,7 @@ use crate::{
 #[derive(Debug, Default)]
 pub struct Offers {
     all: Vec<Offer>,
+    servers: Vec<ServerOffer>,
     latest: Option<String>,
 }
 
@@ -38,6 +40,15 @@ impl Offers {
             }
         }
         self.all = offers;
+    }
+
+    pub(super) fn set_servers(&mut self, servers: Vec<ServerOffer>) {
+        self.servers = servers;
+    }
+
+    /// Returns what can be done with each server.
+    pub fn servers(&self) -> &[ServerOffer] {
+        &self.servers
     }
 
     pub(super) fn ended(&mut self, line: Option<String>, took: Duration, how: How) {
@@ -113,6 +124,30 @@ pub struct Offer {
     pub hints: Words,
     /// How the last call ended, and how long it took.
     pub last: Option<Words>,
+    /// Other lines about the same tool or resource, for a front end with buttons.
+    pub others: Vec<OtherLine>,
+}
+
+/// Another line about a tool or resource.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OtherLine {
+    /// What it does.
+    pub does: &'static str,
+    /// The whole line.
+    pub line: String,
+}
+
+/// The lines about a server, for a front end with buttons.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ServerOffer {
+    /// The server.
+    pub server: ServerId,
+    /// The line that makes it the current one. `None` if it is the current one.
+    pub choose: Option<String>,
+    /// The line that starts it again.
+    pub restart: Option<String>,
+    /// Why it is not connected: our words and what it said.
+    pub failure: Option<(Words, Option<PeerText>)>,
 }
 
 impl Offer {

@@ -8,8 +8,11 @@ use bytes::Bytes;
 use super::html::Html;
 use crate::{
     content::{self, CallOutcome},
-    model::{About, Call, Conversation, Offer},
-    text::{self, PeerText, Words},
+    model::{About, Call, Conversation, Far, Offer, Presence},
+    remarks,
+    server_id::ServerId,
+    tasks::Tasks,
+    text::{self, PeerText, Words, given},
     wire::indented,
     words,
 };
@@ -30,6 +33,18 @@ const PICTURES: [(&[u8], &str); 4] = [
     (b"\xff\xd8\xff", "image/jpeg"),
     (b"GIF8", "image/gif"),
     (b"RIFF", "image/webp"),
+];
+
+/// The levels that `/log` takes.
+const LEVELS: [&str; 8] = [
+    "debug",
+    "info",
+    "notice",
+    "warning",
+    "error",
+    "critical",
+    "alert",
+    "emergency",
 ];
 
 /// A file of a result.
@@ -74,11 +89,34 @@ struct BenchPage<'a> {
     token: &'a str,
     visit: &'a str,
     is_idle: bool,
-    call: Option<Html>,
+    call: Option<CallPart>,
+    /// Whether there is a call that can be made again.
+    has_called: bool,
     groups: Vec<Group<'a>>,
+    levels: Vec<LevelPart>,
+}
+
+struct LevelPart {
+    name: &'static str,
+    /// Whether the user asked for it.
+    is_chosen: bool,
+}
+
+/// A call that the user waits for.
+struct CallPart {
+    name: Html,
+    far: Option<FarPart>,
+}
+
+struct FarPart {
+    /// The amount done and the total, for a bar.
+    bar: Option<(f64, f64)>,
+    words: Html,
+    message: Option<Html>,
 }
 
 struct Group<'a> {
+    id: &'static str,
     title: &'static str,
     is_ours: bool,
     offers: Vec<OfferPart<'a>>,
@@ -92,6 +130,48 @@ struct OfferPart<'a> {
     arguments: Option<Html>,
     hints: Option<Html>,
     last: Option<Html>,
+    others: Vec<OtherPart<'a>>,
+}
+
+struct OtherPart<'a> {
+    does: &'static str,
+    line: &'a str,
+}
+
+#[derive(Template)]
+#[template(path = "web/servers.html")]
+struct ServersPart<'a> {
+    token: &'a str,
+    visit: &'a str,
+    is_idle: bool,
+    servers: Vec<ServerPart<'a>>,
+    waiting: Option<Html>,
+}
+
+struct ServerPart<'a> {
+    name: Html,
+    state: &'static str,
+    is_chosen: bool,
+    choose: Option<&'a str>,
+    restart: Option<&'a str>,
+    failure: Option<(Html, Option<Html>)>,
+}
+
+#[derive(Template)]
+#[template(path = "web/tasks.html")]
+struct TasksPart<'a> {
+    token: &'a str,
+    visit: &'a str,
+    is_idle: bool,
+    tasks: Vec<TaskPart>,
+}
+
+struct TaskPart {
+    number: u32,
+    tool: Html,
+    words: Html,
+    message: Option<Html>,
+    is_at_work: bool,
 }
 
 /// The state of the bench.
@@ -121,15 +201,18 @@ pub(super) fn bench(talk: &Conversation, state: BenchState<'_>) -> Html {
     let is_ours = |offer: &&&Offer| matches!(offer.about, About::Ours(_));
     let ours: Vec<_> = offers.iter().filter(is_ours).collect();
     let groups = [
-        ("Tools", tools),
-        ("Prompts", prompts),
-        ("Resources", resources),
-        ("Other commands", ours),
+        ("tools", "Tools", tools),
+        ("prompts", "Prompts", prompts),
+        ("resources", "Resources", resources),
+        ("commands", "Other commands", ours),
     ];
-    let groups = groups.into_iter().filter(|(_, offers)| !offers.is_empty());
-    let groups = groups.map(|(title, offers)| Group {
+    let groups = groups
+        .into_iter()
+        .filter(|(_, _, offers)| !offers.is_empty());
+    let groups = groups.map(|(id, title, offers)| Group {
+        id,
         title,
-        is_ours: title == "Other commands",
+        is_ours: id == "commands",
         offers: offers.into_iter().map(|it| offer(it)).collect(),
     });
     let call = talk.under_way().filter(|_| !state.is_idle);
@@ -137,8 +220,97 @@ pub(super) fn bench(talk: &Conversation, state: BenchState<'_>) -> Html {
         token: state.token,
         visit: state.visit,
         is_idle: state.is_idle,
-        call: call.map(|(it, _)| Html::peer(&named(&it.call).1)),
+        call: call.map(|(it, _)| CallPart {
+            name: Html::peer(&named(&it.call).1),
+            far: it.far.as_ref().map(far),
+        }),
+        has_called: talk.offers().latest().is_some(),
         groups: groups.collect(),
+        levels: levels(talk),
+    })
+}
+
+fn levels(talk: &Conversation) -> Vec<LevelPart> {
+    let chosen = talk.chosen().log().map(remarks::level);
+    let level = |name| LevelPart {
+        name,
+        is_chosen: chosen == Some(name),
+    };
+    LEVELS.into_iter().map(level).collect()
+}
+
+fn far(far: &Far) -> FarPart {
+    let is_bar = |total: &f64| *total > 0.0 && far.progress >= 0.0;
+    let words = match far.total {
+        Some(total) => words!("{} of {}", far.progress, total),
+        None => words!("{}", far.progress),
+    };
+    FarPart {
+        bar: far.total.filter(is_bar).map(|total| (far.progress, total)),
+        words: Html::ours(&words),
+        message: far.message.as_ref().map(Html::peer),
+    }
+}
+
+/// The servers and what can be done with them.
+pub(super) fn servers(talk: &Conversation, state: BenchState<'_>) -> Html {
+    let offers = talk.offers().servers();
+    let server = |(at, server): (usize, &crate::model::Server)| {
+        let id = ServerId(at);
+        let state = match server.presence() {
+            Presence::Connecting => "is being connected to",
+            Presence::There => "",
+            Presence::Gone => "went away",
+            Presence::Down => "is down",
+            Presence::Absent => "is not there",
+            Presence::Removed => return None,
+        };
+        let offer = offers.iter().find(|offer| offer.server == id);
+        let failure = offer.and_then(|offer| offer.failure.as_ref());
+        Some(ServerPart {
+            name: Html::ours(&given(&server.desk().asker().name).short().into()),
+            state,
+            is_chosen: id == talk.chosen_id(),
+            choose: offer.and_then(|offer| offer.choose.as_deref()),
+            restart: offer.and_then(|offer| offer.restart.as_deref()),
+            failure: failure
+                .map(|(words, quoted)| (Html::ours(words), quoted.as_ref().map(Html::peer))),
+        })
+    };
+    let front = talk.seen().front();
+    let waiting = front.map_or(0, |front| front.total.saturating_sub(front.position));
+    let waiting = match waiting {
+        0 => None,
+        1 => Some("1 more question waits".into()),
+        more => Some(words!("{} more questions wait", more)),
+    };
+    Html::of(&ServersPart {
+        token: state.token,
+        visit: state.visit,
+        is_idle: state.is_idle,
+        servers: talk.servers().enumerate().filter_map(server).collect(),
+        waiting: waiting.as_ref().map(Html::ours),
+    })
+}
+
+/// The calls in the background.
+pub(super) fn tasks(tasks: &Tasks, state: BenchState<'_>) -> Html {
+    let all = tasks.all();
+    if all.is_empty() {
+        return Html::default();
+    }
+    let part = |(number, task): (u32, crate::tasks::Task)| TaskPart {
+        number,
+        tool: Html::peer(&PeerText::from(&task.tool)),
+        words: Html::ours(&task.words()),
+        message: task.message.as_ref().map(Html::peer),
+        is_at_work: task.is_at_work(),
+    };
+    Html::of(&TasksPart {
+        token: state.token,
+        visit: state.visit,
+        is_idle: state.is_idle,
+        tasks: all.into_iter().rev().map(part).collect(),
     })
 }
 
@@ -155,6 +327,14 @@ fn offer(offer: &Offer) -> OfferPart<'_> {
         arguments: (!offer.arguments.raw().is_empty()).then(|| Html::peer(&offer.arguments)),
         hints: ours(&offer.hints),
         last: offer.last.as_ref().and_then(ours),
+        others: offer
+            .others
+            .iter()
+            .map(|other| OtherPart {
+                does: other.does,
+                line: &other.line,
+            })
+            .collect(),
     }
 }
 

@@ -91,6 +91,7 @@ pub(super) fn actions(view: &View, form: &Form) -> Vec<Action> {
         Body::Form(it) => written(&it.fields, form),
         _ => Vec::new(),
     };
+    actions.extend(suggestion(view, form));
     let pressed = form.field("act").unwrap_or_default();
     let text = form.text("text");
     let button = buttons(view).into_iter().find(|it| name(it.act) == pressed);
@@ -110,6 +111,17 @@ pub(super) fn actions(view: &View, form: &Form) -> Vec<Action> {
         }
     }
     actions
+}
+
+/// Asks the server to suggest values for a field. It learns no secret before the form is sent.
+fn suggestion(view: &View, form: &Form) -> Option<Action> {
+    let Body::Form(it) = &view.body else {
+        return None;
+    };
+    let field: usize = form.field("suggest")?.parse().ok()?;
+    it.fields.get(field).filter(|field| !field.is_secret)?;
+    let text = form.text(&format!("f{field}"))?;
+    Some(Action::Suggest { field, text })
 }
 
 pub(super) fn is_returning(view: &View) -> bool {

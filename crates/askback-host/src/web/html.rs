@@ -1,7 +1,7 @@
 //! HTML. It comes only from templates and from two functions that escape our words and a peer's
 //! text.
 
-use std::fmt;
+use std::{fmt, sync::Arc};
 
 use askama::Template;
 
@@ -12,7 +12,7 @@ use crate::{
 
 /// HTML that is safe to insert into a page.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(super) struct Html(String);
+pub(super) struct Html(Arc<str>);
 
 #[derive(Template)]
 #[template(source = "{{ text }}", ext = "html")]
@@ -40,7 +40,7 @@ struct Address<'a> {
 impl Html {
     pub(super) fn of(template: &impl Template) -> Self {
         // Writing to a string cannot fail.
-        Self(template.render().unwrap_or_default())
+        Self(template.render().unwrap_or_default().into())
     }
 
     pub(super) fn ours(words: &Words) -> Self {

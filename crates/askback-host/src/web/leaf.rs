@@ -2,6 +2,7 @@ use std::{
     collections::VecDeque,
     io,
     net::{Ipv4Addr, SocketAddr},
+    pin::Pin,
     sync::Arc,
     task::{Context, Poll, ready},
 };
@@ -12,11 +13,11 @@ use tokio::{
     net::TcpListener,
     sync::{mpsc, oneshot, watch},
     task::JoinHandle,
-    time::Instant,
+    time::{Instant, Sleep, sleep_until},
 };
 
 use super::{
-    LOG_LINES, TABS,
+    LOG_LINES, PACE, TABS,
     bench::{self, BenchState},
     form,
     html::Html,
@@ -25,18 +26,21 @@ use super::{
     serve::{self, WebService},
     snapshot::{Shared, Submission},
     visit::{Visit, random},
+    wire::ServerWire,
 };
 use crate::{
     browser,
     content::CallOutcome,
     leaf::{Did, Leaf},
-    model::{Ask, Call, Cause, Conversation, Desk, Effect, EventOutcome, Presence, Step},
+    model::{Ask, Call, Cause, Conversation, Desk, Effect, EventOutcome, Step},
     page::{Look, Page, Rows, Style, out::Unwritten},
     question::{answered, notice},
     remarks::{Remark, Remarks},
     server_id::ServerId,
+    tasks::Tasks,
     text::{Words, given},
     view::{Reader, view},
+    wire::SharedWire,
     words,
 };
 
@@ -60,8 +64,20 @@ pub struct WebPage {
     taken: Vec<oneshot::Sender<()>>,
     /// Commands that are running.
     running: Vec<oneshot::Sender<()>>,
+    /// Whether a command could be run when the page was last rendered.
+    is_idle: bool,
     page: Page,
     log: VecDeque<String>,
+    /// Whether the log has rows that were not rendered.
+    has_logged: bool,
+    /// Whether there is a result that was not rendered.
+    has_result: bool,
+    /// Whether something happened to a question since the page was rendered.
+    has_happened: bool,
+    /// When the page was last rendered.
+    rendered: Option<Instant>,
+    /// When changes that were not rendered are due.
+    due: Option<Pin<Box<Sleep>>>,
     serving: JoinHandle<()>,
     /// `None` if questions do not open the browser.
     pace: Option<OpeningPace>,
@@ -70,18 +86,6 @@ pub struct WebPage {
 #[derive(Template)]
 #[template(path = "web/idle.html")]
 struct IdlePart;
-
-#[derive(Template)]
-#[template(path = "web/servers.html")]
-struct ServersPart {
-    servers: Vec<ServerPart>,
-    waiting: Option<Html>,
-}
-
-struct ServerPart {
-    name: Html,
-    state: &'static str,
-}
 
 #[derive(Template)]
 #[template(path = "web/log.html")]
@@ -115,8 +119,14 @@ impl WebPage {
             expected: None,
             taken: Vec::new(),
             running: Vec::new(),
+            is_idle: false,
             page: Page::new(LOOK),
             log: VecDeque::new(),
+            has_logged: false,
+            has_result: false,
+            has_happened: false,
+            rendered: None,
+            due: None,
             serving: tokio::spawn(serving),
             pace: None,
         })
@@ -181,6 +191,7 @@ impl WebPage {
 
     fn log(&mut self, rows: &Rows) {
         let rows = rows.to_string();
+        self.has_logged |= !rows.is_empty();
         self.log.extend(rows.lines().map(str::to_owned));
         let surplus = self.log.len().saturating_sub(LOG_LINES);
         self.log.drain(..surplus);
@@ -189,6 +200,13 @@ impl WebPage {
 
 impl Leaf for WebPage {
     fn poll_did(&mut self, talk: &Conversation, context: &mut Context<'_>) -> Poll<Did> {
+        if let Some(due) = &mut self.due
+            && due.as_mut().poll(context).is_ready()
+        {
+            self.due = None;
+            // Only redraw.
+            return Poll::Ready(Did::Action(Vec::new()));
+        }
         loop {
             let Some(submission) = ready!(self.submissions.poll_recv(context)) else {
                 return Poll::Pending;
@@ -219,6 +237,7 @@ impl Leaf for WebPage {
     }
 
     fn happened(&mut self, desk: &Desk, happened: &EventOutcome) {
+        self.has_happened = true;
         let front = desk.front().map(|front| (front.id, front.turn));
         let is_same = front.map(|(id, _)| id) == happened.before.map(|(id, _)| id);
         if happened.cause == Cause::Person && is_same {
@@ -252,6 +271,16 @@ impl Leaf for WebPage {
 
     fn result(&mut self, _: &Desk, call: &Call, outcome: &CallOutcome) {
         self.shared.snapshot().results.add(call, outcome);
+        self.has_result = true;
+    }
+
+    fn wire(&mut self, id: ServerId, wire: &SharedWire) {
+        let wire = wire.clone();
+        self.shared.add_wire(ServerWire { id, wire });
+    }
+
+    fn tasks(&mut self, tasks: &Tasks) {
+        self.shared.show_tasks(tasks.clone());
     }
 
     fn show(&mut self, talk: &Conversation, prompt: Option<&Words>) {
@@ -261,9 +290,26 @@ impl Leaf for WebPage {
         let desk = talk.seen();
         let front = desk.front();
         let is_new = now != self.shown;
+        let is_idle = prompt.is_some() && front.is_none();
+        // A command is done when the next one can be run, or when it asks a question.
+        if prompt.is_some() || front.is_some() {
+            self.taken.append(&mut self.running);
+        }
+        let has_happened = std::mem::take(&mut self.has_happened);
+        let is_urgent = is_new || has_happened || !self.taken.is_empty() || is_idle != self.is_idle;
+        let next = self.rendered.and_then(|last| last.checked_add(PACE));
+        if let Some(next) = next.filter(|next| !is_urgent && Instant::now() < *next) {
+            // A server that sends thousands of events is rendered a few times a second.
+            self.due.get_or_insert_with(|| Box::pin(sleep_until(next)));
+            return;
+        }
+        self.due = None;
+        self.rendered = Some(Instant::now());
         self.shown = now;
+        self.is_idle = is_idle;
         let mut snapshot = self.shared.snapshot();
-        let mut has_changed = false;
+        let mut has_changed = snapshot.server != talk.seen_id();
+        snapshot.server = talk.seen_id();
         if is_new {
             // Without a random token, no form is accepted.
             snapshot.token = random().unwrap_or_default();
@@ -283,23 +329,26 @@ impl Leaf for WebPage {
                     _ => "",
                 };
                 let say = format!("{}say", self.shared.visit.path());
-                question::question(&view, begun, &snapshot.token, say)
+                question::question(&view, begun, front.suggests(), &snapshot.token, say)
             }
             None => Html::of(&IdlePart),
         };
         has_changed |= snapshot.put(0, html);
-        has_changed |= snapshot.put(1, servers(talk));
-        has_changed |= snapshot.put(2, Html::of(&LogPart { rows: &self.log }));
-        let is_idle = prompt.is_some() && front.is_none();
+        if std::mem::take(&mut self.has_logged) {
+            has_changed |= snapshot.put(2, Html::of(&LogPart { rows: &self.log }));
+        }
         snapshot.is_idle = is_idle;
         let visit = self.shared.visit.path();
-        let results = snapshot.results.html(&visit);
-        has_changed |= snapshot.put(3, results);
+        if std::mem::take(&mut self.has_result) {
+            let results = snapshot.results.html(&visit);
+            has_changed |= snapshot.put(3, results);
+        }
         let state = BenchState {
             token: &self.shared.command_token,
             visit: &visit,
             is_idle,
         };
+        has_changed |= snapshot.put(1, bench::servers(talk, state));
         has_changed |= snapshot.put(4, bench::bench(talk, state));
         let waiting = front.map_or(0, |front| {
             front.total.saturating_sub(front.position).saturating_add(1)
@@ -319,9 +368,8 @@ impl Leaf for WebPage {
         if waiting > 0 {
             self.reopen();
         }
-        // A command is done when the next one can be run, or when it asks a question.
-        if prompt.is_some() || front.is_some() {
-            self.taken.append(&mut self.running);
+        if is_new {
+            self.shared.questions.send_replace(());
         }
         for taken in self.taken.drain(..) {
             // The browser may have disconnected.
@@ -370,32 +418,4 @@ fn shown(talk: &Conversation) -> Option<Shown> {
         _ => 0,
     };
     Some((talk.seen_id(), front.id, front.turn, fields))
-}
-
-fn servers(talk: &Conversation) -> Html {
-    let server = |server: &crate::model::Server| {
-        let state = match server.presence() {
-            Presence::Connecting => "is being connected to",
-            Presence::There => "",
-            Presence::Gone => "went away",
-            Presence::Down => "is down",
-            Presence::Absent => "is not there",
-            Presence::Removed => return None,
-        };
-        Some(ServerPart {
-            name: Html::ours(&given(&server.desk().asker().name).short().into()),
-            state,
-        })
-    };
-    let front = talk.seen().front();
-    let waiting = front.map_or(0, |front| front.total.saturating_sub(front.position));
-    let waiting = match waiting {
-        0 => None,
-        1 => Some("1 more question waits".into()),
-        more => Some(words!("{} more questions wait", more)),
-    };
-    Html::of(&ServersPart {
-        servers: talk.servers().filter_map(server).collect(),
-        waiting: waiting.as_ref().map(Html::ours),
-    })
 }

@@ -13,6 +13,8 @@
 //! | `POST /v/VISIT/say` | performs the user's actions |
 //! | `POST /v/VISIT/do` | runs a command, or stops the call |
 //! | `GET /v/VISIT/file/N` | returns a file of a result |
+//! | `GET /v/VISIT/wire/S/`, `wire/S/before/N` | lists messages of a server |
+//! | `GET /v/VISIT/wire/S/N`, `wire/S/N/bytes` | shows a message; returns it as it was sent |
 //! | `GET /style.css`, `GET /page.js` | |
 
 mod bench;
@@ -24,6 +26,7 @@ mod question;
 mod serve;
 mod snapshot;
 mod visit;
+mod wire;
 
 pub use leaf::WebPage;
 
@@ -45,10 +48,14 @@ const SETTLE: Duration = Duration::from_millis(600);
 /// How long a response may wait until the form's effect is rendered.
 const TAKEN: Duration = Duration::from_secs(10);
 
-/// The shortest interval between changes sent to a page.
-const PACE: Duration = Duration::from_millis(50);
+/// The shortest interval between two renderings, and between changes sent to a page. A new question and the effect
+/// of the user's action do not wait.
+const PACE: Duration = Duration::from_millis(100);
 
 /// The interval between comments that keep an event stream alive.
 const BEAT: Duration = Duration::from_secs(15);
+
+/// The same interval if a call runs in the background. Its status is sent each time.
+const TASK_BEAT: Duration = Duration::from_secs(1);
 
 const LOG_LINES: usize = 500;

@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{
     page::Style,
-    text::Words,
+    text::{PeerText, Words, acts_or_hides},
     view::{
         BlockView, Body, ChoiceView, Destination, FieldState, FieldView, FormView, Input, Labelled,
         LinkStep, LinkView, MessageView, Part, ReplyBlockView, RequestView, SamplingView,
@@ -61,6 +61,10 @@ struct FieldPart {
     choices: Vec<ChoicePart>,
     is_several: bool,
     has_none: bool,
+    /// Whether the server suggests values.
+    suggests: bool,
+    /// The values that the server suggests.
+    suggested: Vec<String>,
 }
 
 struct ChoicePart {
@@ -83,10 +87,11 @@ struct Button {
 /// The maximum length of text in a single-line field, in characters.
 const LINE_CHARS: usize = 100;
 
-/// `begun` is the unfinished text, if the question asks for text.
-pub(super) fn question(view: &View, begun: &str, token: &str, say: String) -> Html {
+/// `begun` is the unfinished text, if the question asks for text. `suggests` says whether the
+/// server suggests values for the fields.
+pub(super) fn question(view: &View, begun: &str, suggests: bool, token: &str, say: String) -> Html {
     let fields = match &view.body {
-        Body::Form(form) => fields(form, view.issue.is_some()),
+        Body::Form(form) => fields(form, view.issue.is_some(), suggests),
         _ => Vec::new(),
     };
     let (body, after) = body(view);
@@ -150,7 +155,7 @@ fn ours(class: &'static str, words: &Words) -> Line {
     }
 }
 
-fn peer(text: &crate::text::PeerText) -> Line {
+fn peer(text: &PeerText) -> Line {
     Line {
         class: "peer",
         label: None,
@@ -363,14 +368,20 @@ fn text(view: &View, begun: &str) -> Option<TextPart> {
 }
 
 /// An empty field is reported as missing only after the user reviewed the form.
-fn fields(form: &FormView, was_looked_over: bool) -> Vec<FieldPart> {
+fn fields(form: &FormView, was_looked_over: bool, suggests: bool) -> Vec<FieldPart> {
     let fields = form.fields.iter().enumerate();
     fields
         .map(|(index, it)| {
             let is_quiet = it.state == FieldState::Empty && !was_looked_over;
             let issue = it.issue.as_ref().filter(|_| !is_quiet);
+            let suggested = form.suggested.iter().filter(|it| it.field == index);
+            let values = suggested.flat_map(|it| &it.values).map(PeerText::raw);
+            // A value that hides something cannot be judged in a list.
+            let values = values.filter(|value| !value.chars().any(acts_or_hides));
             FieldPart {
                 issue: issue.map(Html::ours),
+                suggests: suggests && !it.is_secret,
+                suggested: values.map(str::to_owned).collect(),
                 ..field(index, it)
             }
         })
@@ -429,5 +440,7 @@ fn field(index: usize, field: &FieldView) -> FieldPart {
         choices: field.choices.iter().map(choice).collect(),
         is_several: field.input == Input::Several,
         has_none: !field.required,
+        suggests: false,
+        suggested: Vec::new(),
     }
 }

@@ -24,15 +24,16 @@ use http_body_util::{BodyExt as _, Limited};
 use serde_json::json;
 use tokio::{
     net::TcpListener,
-    sync::{OwnedSemaphorePermit, Semaphore, mpsc, oneshot},
+    sync::{OwnedSemaphorePermit, Semaphore, mpsc, oneshot, watch},
     time::{sleep, timeout},
 };
 
 use super::{
-    BEAT, FORM_BYTES, FORM_TIME, PACE, TABS, TAKEN,
+    BEAT, FORM_BYTES, FORM_TIME, PACE, TABS, TAKEN, TASK_BEAT,
     form::Form,
     html::Html,
     snapshot::{REGIONS, Region, Shared, Submission},
+    wire::{self, WirePart, WirePath},
 };
 
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; \
@@ -79,11 +80,14 @@ struct WholePage {
     log: Region,
     results: Region,
     bench: Region,
+    wire: Region,
+    tasks: Region,
 }
 
 #[derive(Template)]
 #[template(path = "web/enter.html")]
 struct EnterPage<'a> {
+    title: &'a str,
     path: &'a str,
 }
 
@@ -169,6 +173,9 @@ impl WebService {
             (&Method::GET, Some(below)) if below.starts_with("file/") => {
                 self.file(below.trim_start_matches("file/"))
             }
+            (&Method::GET, Some(below)) if below.starts_with("wire/") => {
+                self.wire(below.trim_start_matches("wire/"))
+            }
             (_, Some("" | "live" | "say" | "do")) => plain(StatusCode::METHOD_NOT_ALLOWED),
             _ => nothing(),
         }
@@ -184,13 +191,19 @@ impl WebService {
         // Not a redirect: a browser does not send a `SameSite=Strict` cookie on a redirect that
         // another site started.
         let path = visit.path();
-        let mut answer = page(StatusCode::OK, &EnterPage { path: &path });
+        let mut answer = page(
+            StatusCode::OK,
+            &EnterPage {
+                title: "askback",
+                path: &path,
+            },
+        );
         answer.headers_mut().insert(header::SET_COOKIE, cookie);
         answer
     }
 
     fn whole(&self) -> Answer {
-        let ([question, servers, log, results, bench], title) = self.shared.deliver();
+        let ([question, servers, log, results, bench, wire, tasks], title) = self.shared.deliver();
         page(
             StatusCode::OK,
             &WholePage {
@@ -201,6 +214,8 @@ impl WebService {
                 log,
                 results,
                 bench,
+                wire,
+                tasks,
             },
         )
     }
@@ -219,8 +234,13 @@ impl WebService {
         tokio::spawn(async move {
             let _tab = tab;
             let mut changes = shared.changes.subscribe();
+            let mut questions = shared.questions.subscribe();
             let mut sent = [0; REGIONS.len()];
             loop {
+                // Changes after this moment are sent in the next round.
+                changes.mark_unchanged();
+                questions.mark_unchanged();
+                let mut news = shared.seen_wire().map(|wire| wire.wire.changes());
                 let (regions, title) = shared.deliver();
                 for ((region, name), sent) in regions.iter().zip(REGIONS).zip(&mut sent) {
                     if *sent == region.version {
@@ -235,11 +255,23 @@ impl WebService {
                         return;
                     }
                 }
-                sleep(PACE).await;
+                // A question does not wait.
+                let is_question = tokio::select! {
+                    () = sleep(PACE) => false,
+                    changed = questions.changed() => changed.is_ok(),
+                };
+                if is_question {
+                    continue;
+                }
+                let beat = match shared.has_task_at_work() {
+                    true => TASK_BEAT,
+                    false => BEAT,
+                };
                 tokio::select! {
                     changed = changes.changed() => if changed.is_err() { return },
+                    () = changed(news.as_mut()) => {}
                     () = events.closed() => return,
-                    () = sleep(BEAT) => {
+                    () = sleep(beat) => {
                         if events.send(Bytes::from_static(b": \n\n")).await.is_err() {
                             return;
                         }
@@ -286,15 +318,39 @@ impl WebService {
         let Some(file) = number.and_then(|number| snapshot.results.find(number)) else {
             return plain(StatusCode::NOT_FOUND);
         };
-        let mut answer = Response::new(PageBody::Whole(Some(file.bytes.clone())));
-        let media = file.picture.unwrap_or("application/octet-stream");
-        let headers = answer.headers_mut();
-        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(media));
-        if file.picture.is_none() {
-            let attachment = HeaderValue::from_static("attachment");
-            headers.insert(header::CONTENT_DISPOSITION, attachment);
+        download(file.bytes.clone(), file.picture)
+    }
+
+    /// Returns messages of a server.
+    fn wire(&self, path: &str) -> Answer {
+        let path = WirePath::read(path);
+        let wire = path.and_then(|path| Some((self.shared.wire(path.server)?, path.part)));
+        let Some((wire, part)) = wire else {
+            return plain(StatusCode::NOT_FOUND);
+        };
+        let visit = self.shared.visit.path();
+        match part {
+            WirePart::List { before } => page(StatusCode::OK, &wire::older(&wire, before, &visit)),
+            WirePart::Whole(number) => {
+                let token = &*self.shared.command_token;
+                let token = self.shared.has_one_wire().then_some(token);
+                match wire::whole(&wire, number, &visit, token) {
+                    Some(whole) => page(StatusCode::OK, &whole),
+                    None => refused(UNKEPT.0, UNKEPT.1, visit.clone()),
+                }
+            }
+            WirePart::Bytes(number) => {
+                let bytes = wire
+                    .wire
+                    .lock()
+                    .get(number)
+                    .map(|entry| entry.message().to_vec());
+                match bytes {
+                    Some(bytes) => download(bytes.into(), None),
+                    None => plain(StatusCode::NOT_FOUND),
+                }
+            }
         }
-        answer
     }
 
     async fn say(&self, parts: &Parts, body: RequestBody) -> Answer {
@@ -338,6 +394,10 @@ const WORKING: (&str, &str) = (
     "askback runs another command",
     "It runs one command at a time, and none while a question is in front. Nothing was done.",
 );
+const UNKEPT: (&str, &str) = (
+    "There is no such message",
+    "The oldest messages are dropped if there are many.",
+);
 const GONE: (&str, &str) = (
     "This was for another question",
     "The question that you saw is not in front any more. Nothing was sent.",
@@ -354,6 +414,16 @@ const BUSY: (&str, &str) = (
 fn refused(title: &str, words: &str, back: String) -> Answer {
     let back = Some(back);
     page(StatusCode::CONFLICT, &SaidPage { title, words, back })
+}
+
+/// Waits for a change, or forever if there is nothing that changes.
+async fn changed(news: Option<&mut watch::Receiver<()>>) {
+    if let Some(news) = news
+        && news.changed().await.is_ok()
+    {
+        return;
+    }
+    pending().await
 }
 
 async fn read(parts: &Parts, body: RequestBody) -> Result<Form, StatusCode> {
@@ -377,6 +447,19 @@ fn see_other(path: &str) -> Answer {
     let mut answer = plain(StatusCode::SEE_OTHER);
     if let Ok(path) = HeaderValue::from_str(path) {
         answer.headers_mut().insert(header::LOCATION, path);
+    }
+    answer
+}
+
+/// Returns bytes that a browser saves, or shows if they are a picture.
+fn download(bytes: Bytes, picture: Option<&'static str>) -> Answer {
+    let mut answer = Response::new(PageBody::Whole(Some(bytes)));
+    let media = picture.unwrap_or("application/octet-stream");
+    let headers = answer.headers_mut();
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(media));
+    if picture.is_none() {
+        let attachment = HeaderValue::from_static("attachment");
+        headers.insert(header::CONTENT_DISPOSITION, attachment);
     }
     answer
 }

@@ -13,13 +13,23 @@ use tokio::{
 
 use super::{
     SETTLE,
-    bench::Results,
+    bench::{self, BenchState, Results},
     form::Form,
     html::Html,
     visit::{Visit, random},
+    wire::{self, ServerWire},
 };
+use crate::{server_id::ServerId, tasks::Tasks};
 
-pub(super) const REGIONS: [&str; 5] = ["question", "servers", "log", "results", "bench"];
+pub(super) const REGIONS: [&str; 7] = [
+    "question", "servers", "log", "results", "bench", "wire", "tasks",
+];
+
+/// The index of the region with the messages.
+const WIRE: usize = 5;
+
+/// The index of the region with the calls in the background.
+const TASKS: usize = 6;
 
 /// Shared by the HTTP server and the leaf.
 pub(super) struct Shared {
@@ -29,9 +39,13 @@ pub(super) struct Shared {
     /// The token of the forms of commands.
     pub(super) command_token: String,
     pub(super) changes: watch::Sender<u64>,
+    /// Notified when another question is in front.
+    pub(super) questions: watch::Sender<()>,
     /// Whether a browser shows the page.
     pub(super) is_open: watch::Sender<bool>,
     snapshot: Mutex<Snapshot>,
+    wires: Mutex<Vec<ServerWire>>,
+    tasks: Mutex<Option<Tasks>>,
 }
 
 pub(super) struct Submission {
@@ -50,7 +64,9 @@ pub(super) struct Region {
 
 #[derive(Default)]
 pub(super) struct Snapshot {
-    pub(super) regions: [Region; 5],
+    pub(super) regions: [Region; 7],
+    /// The server on the screen.
+    pub(super) server: ServerId,
     pub(super) results: Results,
     /// Whether a command can be run now.
     pub(super) is_idle: bool,
@@ -77,8 +93,11 @@ impl Shared {
             visit,
             said,
             changes: watch::Sender::new(0),
+            questions: watch::Sender::new(()),
             is_open: watch::Sender::new(false),
             snapshot: Mutex::default(),
+            wires: Mutex::default(),
+            tasks: Mutex::default(),
         })
     }
 
@@ -86,9 +105,64 @@ impl Shared {
         self.snapshot.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    pub(super) fn show_tasks(&self, tasks: Tasks) {
+        *self.tasks.lock().unwrap_or_else(PoisonError::into_inner) = Some(tasks);
+    }
+
+    fn tasks(&self) -> Option<Tasks> {
+        let tasks = self.tasks.lock();
+        tasks.unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Whether a call in the background changes its status by itself.
+    pub(super) fn has_task_at_work(&self) -> bool {
+        let tasks = self.tasks().map(|tasks| tasks.all());
+        let mut tasks = tasks.into_iter().flatten();
+        tasks.any(|(_, task)| task.is_at_work())
+    }
+
+    fn wires(&self) -> MutexGuard<'_, Vec<ServerWire>> {
+        self.wires.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Adds the messages of a server. A new connection of the same server replaces them.
+    pub(super) fn add_wire(&self, wire: ServerWire) {
+        let mut wires = self.wires();
+        wires.retain(|known| known.id != wire.id);
+        wires.push(wire);
+    }
+
+    /// The messages of a server.
+    pub(super) fn wire(&self, server: ServerId) -> Option<ServerWire> {
+        self.wires().iter().find(|wire| wire.id == server).cloned()
+    }
+
+    /// Whether there is one server, so that a command about a message means that server.
+    pub(super) fn has_one_wire(&self) -> bool {
+        self.wires().len() == 1
+    }
+
+    /// The messages of the server on the screen.
+    pub(super) fn seen_wire(&self) -> Option<ServerWire> {
+        let server = self.snapshot().server;
+        self.wire(server)
+    }
+
     /// Returns the regions and the title, and marks the question as seen.
-    pub(super) fn deliver(&self) -> ([Region; 5], String) {
+    pub(super) fn deliver(&self) -> ([Region; 7], String) {
+        let visit = self.visit.path();
+        let wire = self.seen_wire();
+        let list = wire.map(|wire| wire::list(&wire, None, &visit));
+        let tasks = self.tasks();
         let mut snapshot = self.snapshot();
+        snapshot.put(WIRE, list.unwrap_or_default());
+        let state = BenchState {
+            token: &self.command_token,
+            visit: &visit,
+            is_idle: snapshot.is_idle,
+        };
+        let tasks = tasks.map(|tasks| bench::tasks(&tasks, state));
+        snapshot.put(TASKS, tasks.unwrap_or_default());
         snapshot.seen.get_or_insert_with(Instant::now);
         (snapshot.regions.clone(), snapshot.title.clone())
     }

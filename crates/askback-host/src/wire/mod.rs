@@ -6,8 +6,10 @@
 mod export;
 mod gist;
 mod indent;
+mod shared;
 mod show;
 mod state;
+pub(crate) mod view;
 
 use std::{
     collections::VecDeque,
@@ -21,6 +23,7 @@ use self::gist::{Gist, Outcome};
 pub use self::{
     export::{TRACE, line, time, trace_line},
     indent::indented,
+    shared::SharedWire,
     show::{MessageSelection, Row, heading, list, put, whole},
 };
 

@@ -368,14 +368,19 @@ fn headers(page: &mut Page, headers: &[WireHeader]) {
     }
 }
 
-/// The summary of a message, its HTTP status and duration.
-fn about(entry: &Entry) -> PeerText {
-    let mut about = match (&entry.gist, &entry.answers) {
+/// What a message is about.
+pub(super) fn summary(entry: &Entry) -> String {
+    match (&entry.gist, &entry.answers) {
         (Gist::Response { outcome, .. }, Some(AnsweredRequest { method, .. })) if entry.is_sent => {
             outcome.answer(method)
         }
         (gist, _) => gist.line(),
-    };
+    }
+}
+
+/// The summary of a message, its HTTP status and duration.
+fn about(entry: &Entry) -> PeerText {
+    let mut about = summary(entry);
     if let Some(http) = &entry.http {
         about = match entry.gist {
             Gist::Nothing => format!("{} {}", http.method, head(http)),
@@ -389,7 +394,7 @@ fn about(entry: &Entry) -> PeerText {
 }
 
 /// The totals of a call, if it took more than one request and response.
-fn rounds(call: &[&Entry]) -> Option<Words> {
+pub(super) fn rounds(call: &[&Entry]) -> Option<Words> {
     let asks = |entry: &&&Entry| matches!(entry.gist, Gist::Request { .. });
     let rounds = call
         .iter()
@@ -421,7 +426,7 @@ fn rounds(call: &[&Entry]) -> Option<Words> {
     ))
 }
 
-fn target(first: &Entry) -> PeerText {
+pub(super) fn target(first: &Entry) -> PeerText {
     match &first.gist {
         Gist::Request {
             target: Some(target),
@@ -431,7 +436,7 @@ fn target(first: &Entry) -> PeerText {
     }
 }
 
-fn lasts(expires: Option<SystemTime>, now: SystemTime) -> Words {
+pub(super) fn lasts(expires: Option<SystemTime>, now: SystemTime) -> Words {
     match expires.map(|expires| expires.duration_since(now)) {
         Some(Ok(left)) => words!("expires in {} s", left.as_secs()),
         Some(Err(over)) => words!("expired {} s ago", over.duration().as_secs()),
@@ -439,11 +444,11 @@ fn lasts(expires: Option<SystemTime>, now: SystemTime) -> Words {
     }
 }
 
-fn seconds(time: Duration) -> Words {
+pub(super) fn seconds(time: Duration) -> Words {
     given(format!("{}.{:03}", time.as_secs(), time.subsec_millis())).into()
 }
 
-fn size(bytes: usize) -> Words {
+pub(super) fn size(bytes: usize) -> Words {
     match bytes {
         0..1000 => words!("{} B", bytes),
         1000..1_000_000 => words!("{}.{} kB", bytes / 1000, bytes % 1000 / 100),

@@ -16,8 +16,9 @@ let writing = null;
 
 const token = (region) => region.querySelector("form")?.dataset.question;
 
-// Posts what was changed, without pressing a button. Other fields may have changed elsewhere.
-function keep(form, options = {}) {
+// Posts what was changed, without pressing a button. Other fields may have changed elsewhere. Asks for suggestions for a
+// field that has them.
+function keep(form, field, options = {}) {
     clearTimeout(waiting);
     const data = new FormData(form);
     // A secret leaves the page when it is submitted, and not while it is typed.
@@ -26,6 +27,7 @@ function keep(form, options = {}) {
     for (const [name, value] of data) {
         if (edited.has(name.replace(/^k/, "f"))) body.append(name, value);
     }
+    if (field?.list) body.set("suggest", field.name.slice(1));
     const post = [...edited];
     edited.clear();
     posts.add(post);
@@ -38,7 +40,7 @@ document.addEventListener("input", (event) => {
         edited.add(event.target.name);
         writing = event.target;
         clearTimeout(waiting);
-        waiting = setTimeout(() => keep(form), pause);
+        waiting = setTimeout(() => keep(form, event.target), pause);
     }
 });
 
@@ -47,11 +49,16 @@ document.addEventListener("focusout", () => { writing = null; });
 // The tab may be closed before the pause is over.
 function leave() {
     const form = document.querySelector("#question form");
-    if (form && edited.size) keep(form, { keepalive: true });
+    if (form && edited.size) keep(form, null, { keepalive: true });
 }
 
 addEventListener("pagehide", leave);
 document.addEventListener("visibilitychange", () => { if (document.hidden) leave(); });
+
+document.addEventListener("focusin", (event) => {
+    const { form, list } = event.target;
+    if (list && form?.dataset.question) keep(form, event.target);
+});
 
 document.addEventListener("submit", (event) => {
     clearTimeout(waiting);
@@ -73,28 +80,44 @@ function sync(fresh) {
 }
 
 function put(region, patch) {
-    const focused = document.activeElement;
-    const isWriting = region.contains(focused) && focused.matches("input, textarea");
+    const focused = region.contains(document.activeElement) ? document.activeElement : null;
+    const isWriting = focused?.matches("input, textarea, select");
+    const isQuestion = region.id === "question";
     const fresh = document.createElement("div");
     fresh.innerHTML = html.createHTML(patch.html);
-    const isQuestion = region.id === "question";
     const isSame = token(region) === token(fresh);
-    if (isWriting && isSame) {
-        if (isQuestion) sync(fresh);
+    if (isQuestion && isWriting && isSame) {
+        sync(fresh);
         for (const issue of fresh.querySelectorAll("[data-issue]")) {
             const known = document.getElementById(issue.id);
             if (known) known.textContent = issue.textContent;
+        }
+        for (const list of fresh.querySelectorAll("datalist")) {
+            document.getElementById(list.id)?.replaceChildren(...list.childNodes);
         }
         return;
     }
     const isNew = isQuestion && !isSame;
     const secrets = isQuestion && isSame ? [...region.querySelectorAll("input[type=password]")] : [];
+    // What the user opened, closed or wrote outside of questions stays.
+    for (const known of region.querySelectorAll("details[id]")) {
+        const now = fresh.querySelector(`#${known.id}`);
+        if (now) now.open = known.open;
+    }
+    const fields = isQuestion ? [] : region.querySelectorAll("input[id], select[id]");
+    for (const known of fields) {
+        const now = fresh.querySelector(`#${known.id}`);
+        if (now) now.value = known.value;
+    }
+    const caret = isWriting && !isQuestion ? focused.selectionStart : null;
     region.replaceChildren(...fresh.childNodes);
     for (const secret of secrets) {
         const known = document.getElementById(secret.id);
         if (known) known.value = secret.value;
     }
-    if (isWriting) document.getElementById(focused.id)?.focus();
+    const again = focused?.id ? document.getElementById(focused.id) : null;
+    again?.focus({ preventScroll: true });
+    if (again && typeof caret === "number") again.setSelectionRange(caret, caret);
     if (!isNew) return;
     const buttons = region.querySelectorAll("button");
     for (const button of buttons) button.disabled = true;

@@ -715,6 +715,7 @@ fn listed(columns: usize) -> String {
         hints: hints.into(),
         about: About::Peer(about.into()),
         last: None,
+        others: Vec::new(),
     };
     seat.talk.update(Change::Offered(vec![
         offer(

@@ -1,20 +1,27 @@
 //! The page in a browser. Only the browser with the cookie can answer a question.
 
-use std::{future::poll_fn, net::SocketAddr, time::Duration};
+use std::{
+    future::poll_fn,
+    net::SocketAddr,
+    time::{Duration, Instant, SystemTime},
+};
 
 use askback::{
     limits::Limits,
     protocol::{CreateMessageParams, CreateMessageResult},
+    transport::WireEvent,
 };
 use askback_host::{
     content::CallOutcome,
     leaf::{Did, Leaf},
     leaves::Leaves,
     model::{
-        About, Ask, Call, Change, Conversation, Desk, Effect, Event, Offer, Permission, Question,
-        Reply, Server,
+        About, Ask, Call, Change, Conversation, Desk, Effect, Event, Far, Offer, Permission,
+        Question, Reply, Server, ServerOffer, Suggestions,
     },
+    relay::ServerId,
     web::WebPage,
+    wire::{SharedWire, Wire},
 };
 use serde_json::json;
 use tokio::{
@@ -712,11 +719,17 @@ async fn at_prompt(
     stage: &mut Stage,
     browser: impl Future<Output = Answer>,
 ) -> Result<Did, Answer> {
-    stage.leaf.show(&stage.talk, Some(&"travel".into()));
-    let did = poll_fn(|context| stage.leaf.poll_did(&stage.talk, context));
-    tokio::select! {
-        did = did => Ok(did),
-        answer = browser => Err(answer),
+    let mut browser = std::pin::pin!(browser);
+    loop {
+        stage.leaf.show(&stage.talk, Some(&"travel".into()));
+        let did = poll_fn(|context| stage.leaf.poll_did(&stage.talk, context));
+        tokio::select! {
+            did = did => match did {
+                Did::Action(redraw) if redraw.is_empty() => {}
+                did => return Ok(did),
+            },
+            answer = &mut browser => return Err(answer),
+        }
     }
 }
 
@@ -823,5 +836,374 @@ async fn a_deep_text_makes_no_long_page() {
         let page = stage.look(&browser).await;
         // A character takes up to five bytes in HTML.
         assert!(page.len() < 20 * BYTES, "{open}: {} bytes", page.len());
+    }
+}
+
+const CALL: &str =
+    r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"<b>book</b>"}}"#;
+
+/// A record with a call of two rounds, and `more` notifications after it.
+fn record(more: u64) -> SharedWire {
+    let wire = SharedWire::new(Wire::new(SystemTime::UNIX_EPOCH, 1 << 20));
+    let answers = r#"{"id":2,"method":"tools/call","params":{"name":"<b>book</b>","inputResponses":{"seat":{}}}}"#;
+    let events = [
+        WireEvent::Sent(CALL.as_bytes()),
+        WireEvent::Received(br#"{"id":1,"result":{"inputRequests":{"seat":{}}}}"#),
+        WireEvent::Sent(answers.as_bytes()),
+        WireEvent::Received(br#"{"id":2,"result":{"content":[]}}"#),
+    ];
+    for (at, event) in (0..).zip(&events) {
+        wire.take(event, Duration::from_millis(at * 250));
+    }
+    for _ in 0..more {
+        let event = WireEvent::Received(br#"{"method":"notifications/tools/list_changed"}"#);
+        wire.take(&event, Duration::from_secs(2));
+    }
+    wire
+}
+
+#[tokio::test]
+async fn the_messages_of_a_call_stand_together_and_are_shown_whole() {
+    let mut stage = Stage::new(Vec::new());
+    stage.leaf.wire(ServerId::FIRST, &record(0));
+    let browser = stage.enter().await;
+    let page = stage.look(&browser).await;
+    let expected = [
+        "One call: rounds 2, messages 4",
+        "tools/call &#60;b&#62;book&#60;/b&#62;",
+        "wire/0/1\"",
+        "answers seat",
+    ];
+    for shown in expected {
+        assert!(page.contains(shown), "{shown}: {page}");
+    }
+    let whole = stage.during(browser.get("wire/0/1")).await;
+    let expected = [
+        "&#34;jsonrpc&#34;: &#34;2.0&#34;",
+        "value=\"/wire edit 1\"",
+        "wire/0/4\"",
+    ];
+    for shown in expected {
+        assert!(whole.body.contains(shown), "{shown}: {}", whole.body);
+    }
+    // A response cannot be edited.
+    let response = stage.during(browser.get("wire/0/2")).await.body;
+    assert!(!response.contains("/wire edit"), "{response}");
+    let bytes = stage.during(browser.get("wire/0/1/bytes")).await;
+    assert_eq!(bytes.header("content-disposition"), "attachment");
+    assert_eq!(bytes.body, CALL);
+    for (path, status) in [
+        ("wire/0/", 200),
+        ("wire/0/before/3", 200),
+        ("wire/0/9", 409),
+        ("wire/0/9/bytes", 404),
+        ("wire/1/1", 404),
+        ("wire/0/-1", 404),
+        ("wire/", 404),
+    ] {
+        let answer = stage.during(browser.get(path)).await;
+        assert_eq!(answer.status, status, "{path}");
+    }
+}
+
+#[tokio::test]
+async fn a_page_lists_a_limited_number_of_messages() {
+    let mut stage = Stage::new(Vec::new());
+    stage.leaf.wire(ServerId::FIRST, &record(100));
+    let browser = stage.enter().await;
+    let count = |page: &str| page.matches("<a id=\"m").count();
+    let page = stage.look(&browser).await;
+    assert_eq!(count(&page), 40, "{page}");
+    assert!(page.contains("id=\"m104\"") && page.contains("wire/0/before/65\""));
+    let older = stage.during(browser.get("wire/0/before/65")).await.body;
+    assert!(older.contains("id=\"m64\"") && older.contains("wire/0/before/25\""));
+    let oldest = stage.during(browser.get("wire/0/before/25")).await.body;
+    assert_eq!(count(&oldest), 24);
+    assert!(!oldest.contains("Older messages"), "{oldest}");
+}
+
+#[tokio::test]
+async fn thousands_of_events_are_rendered_once() {
+    let mut stage = Stage::new(Vec::new());
+    stage.talk.update(Change::Offered(vec![Offer::default()]));
+    let server = stage.talk.seen_id();
+    stage.talk.update(Change::Called {
+        server,
+        call: Call::Tool("count".to_owned()),
+        line: None,
+        is_repeated: false,
+    });
+    let browser = stage.enter().await;
+    let version = |page: &str| -> u64 {
+        let (_, rest) = page
+            .split_once("id=\"bench\" data-version=\"")
+            .expect("it is there");
+        let version = rest.split('"').next().expect("it ends");
+        version.parse().expect("it is a number")
+    };
+    let before = version(&stage.look(&browser).await);
+    tokio::time::pause();
+    for progress in 1..=10_000_u16 {
+        let far = Far {
+            progress: progress.into(),
+            total: Some(10_000.0),
+            message: None,
+        };
+        stage.talk.update(Change::Far(server, far));
+        stage.leaf.show(&stage.talk, None);
+    }
+    // The page asks to be rendered again by itself.
+    let did = poll_fn(|context| stage.leaf.poll_did(&stage.talk, context)).await;
+    assert!(
+        matches!(&did, Did::Action(actions) if actions.is_empty()),
+        "{did:?}"
+    );
+    tokio::time::resume();
+    let page = stage.look(&browser).await;
+    assert!(
+        page.contains("10000 of 10000") && page.contains("<progress"),
+        "{page}"
+    );
+    assert!(version(&page) <= before + 2, "{page}");
+}
+
+#[tokio::test]
+async fn servers_have_buttons_for_what_can_be_done_with_them() {
+    let mut stage = Stage::new(Vec::new());
+    stage.talk.update(Change::Servers(vec![ServerOffer {
+        server: ServerId::FIRST,
+        choose: Some("/server travel".to_owned()),
+        restart: Some("/restart travel".to_owned()),
+        failure: Some(("it ended".into(), Some("<b>why</b>".into()))),
+    }]));
+    let browser = stage.enter().await;
+    stage.leaf.show(&stage.talk, Some(&"travel".into()));
+    let page = stage.during(browser.get("")).await.body;
+    for shown in [
+        "value=\"/server travel\"",
+        "value=\"/restart travel\"",
+        "it ended",
+        "&#60;b&#62;why",
+    ] {
+        assert!(page.contains(shown), "{shown}: {page}");
+    }
+}
+
+#[tokio::test]
+async fn values_that_a_server_suggests_are_offered_at_their_field() {
+    let asked = form("Where?", r#""city": {"type": "string"}"#, "");
+    let Ask::Form { schema, .. } = asked.ask else {
+        panic!("it is a form");
+    };
+    let question = Question {
+        call: None,
+        key: None,
+        ask: Ask::Arguments {
+            about: None,
+            schema,
+            preset: serde_json::Map::new(),
+            suggests: true,
+        },
+    };
+    let mut stage = Stage::new(vec![question]);
+    let browser = stage.enter().await;
+    let page = stage.look(&browser).await;
+    assert!(page.contains("list=\"s0\""), "{page}");
+    let draft = body(&token(&page), "draft", &[("f0", "R"), ("suggest", "0")]);
+    assert_eq!(stage.during(browser.say(&draft)).await.status, 204);
+    stage.happen(Event::Suggested(Suggestions {
+        field: 0,
+        text: "R".to_owned(),
+        values: ["\"Rome\"", "R\u{202e}"].map(str::to_owned).to_vec(),
+        has_more: false,
+    }));
+    let page = stage.look(&browser).await;
+    assert!(page.contains("<option value=\"&#34;Rome&#34;\">"), "{page}");
+    assert_eq!(page.matches("<option value=\"").count(), 1, "{page}");
+}
+
+#[tokio::test]
+async fn a_thousand_event_streams_too_many_are_refused_and_the_page_answers() {
+    let mut stage = Stage::new(vec![booking()]);
+    let browser = stage.enter().await;
+    let mut tabs = Vec::new();
+    for _ in 0..16 {
+        let mut stream = TcpStream::connect(browser.address)
+            .await
+            .expect("it listens");
+        let request = browser.head("GET", "live") + "\r\n";
+        let written = stream.write_all(request.as_bytes()).await;
+        written.expect("it is written");
+        let mut head = [0; 12];
+        let read = stage.during(stream.read_exact(&mut head)).await;
+        read.expect("it answers");
+        // It reads no further.
+        tabs.push(stream);
+    }
+    let mut stream = TcpStream::connect(browser.address)
+        .await
+        .expect("it listens");
+    let request = browser.head("GET", "live") + "\r\n";
+    let refused = async {
+        let mut refused = 0;
+        let mut read = Vec::new();
+        // Each costs a look at the sockets of the machine, to know the user.
+        while refused < 1_000 {
+            let written = stream.write_all(request.as_bytes()).await;
+            written.expect("it is written");
+            read.clear();
+            while !read.ends_with(b"\r\n\r\n") {
+                let mut part = [0; 2048];
+                let count = stream.read(&mut part).await.expect("it answers");
+                assert_ne!(count, 0, "{}", String::from_utf8_lossy(&read));
+                read.extend_from_slice(&part[..count]);
+            }
+            assert!(
+                read.starts_with(b"HTTP/1.1 429"),
+                "{}",
+                String::from_utf8_lossy(&read)
+            );
+            refused += 1;
+        }
+    };
+    stage.during(refused).await;
+    stage.press(&browser, "cancel", &[]).await;
+    assert_eq!(stage.replies.len(), 1);
+}
+
+#[tokio::test]
+async fn requests_that_never_end_keep_no_one_out() {
+    let mut stage = Stage::new(vec![booking()]);
+    let browser = stage.enter().await;
+    let mut slow = Vec::new();
+    for _ in 0..64 {
+        let mut stream = TcpStream::connect(browser.address)
+            .await
+            .expect("it listens");
+        let head = format!(
+            "POST {}say HTTP/1.1\r\nHost: {}\r\nX: ",
+            browser.path, browser.address
+        );
+        let written = stream.write_all(head.as_bytes()).await;
+        written.expect("it is written");
+        slow.push(stream);
+    }
+    stage.press(&browser, "cancel", &[]).await;
+    assert_eq!(stage.replies.len(), 1);
+}
+
+#[tokio::test]
+async fn commands_messages_and_files_are_for_the_page_alone() {
+    let mut stage = Stage::new(Vec::new());
+    stage.talk.update(Change::Offered(vec![Offer::default()]));
+    stage.leaf.wire(ServerId::FIRST, &record(0));
+    let browser = stage.enter().await;
+    let page = stage.look(&browser).await;
+    let command = command_body(&page, "line", "/quit");
+    let Browser {
+        address,
+        cookie,
+        path,
+    } = browser.clone();
+    let (host, cookie) = (format!("Host: {address}"), format!("Cookie: {cookie}"));
+    let origin = format!("Origin: http://{address}");
+    let media = "Content-Type: application/x-www-form-urlencoded";
+    let run = format!("POST {path}do");
+    let message = format!("GET {path}wire/0/1");
+    let bytes = format!("GET {path}wire/0/1/bytes");
+    let requests: &[(&str, &[&str], u16)] = &[
+        (&run, &[&host, &cookie, media], 403),
+        (&run, &[&host, "Origin: null", &cookie, media], 403),
+        (
+            &run,
+            &[&host, "Origin: http://evil.example", &cookie, media],
+            403,
+        ),
+        (&run, &["Host: evil.example", &origin, &cookie, media], 421),
+        (
+            &run,
+            &[&host, &origin, &cookie, media, "Sec-Fetch-Site: same-site"],
+            403,
+        ),
+        (&run, &[&host, &origin, media], 404),
+        (
+            &run,
+            &[&host, &origin, &cookie, "Content-Type: text/plain"],
+            415,
+        ),
+        (&message, &[&host], 404),
+        (&message, &["Host: evil.example", &cookie], 421),
+        (
+            &message,
+            &[&host, &cookie, "Sec-Fetch-Site: cross-site"],
+            403,
+        ),
+        (&bytes, &[&host], 404),
+        (&bytes, &[&host, &cookie, "Sec-Fetch-Site: same-site"], 403),
+    ];
+    for (line, headers, status) in requests {
+        let head = format!("{line} HTTP/1.1\r\n{}\r\n", headers.join("\r\n"));
+        let sent = if line.starts_with("GET") {
+            ""
+        } else {
+            &command
+        };
+        let answer = stage.during(send(address, head, sent)).await;
+        assert_eq!(answer.status, *status, "{line} {headers:?}");
+        assert!(!answer.body.contains("book"), "{line} {headers:?}");
+    }
+    // The token of a question is not one of commands.
+    let mut stage = stage.asked(vec![booking()]);
+    let page = stage.look(&browser).await;
+    let mut body = url::form_urlencoded::Serializer::new(String::new());
+    body.append_pair("token", &token(&page));
+    let body = body.append_pair("line", "/quit").finish();
+    assert_eq!(stage.during(browser.post("do", &body)).await.status, 409);
+}
+
+/// Measures how long a question takes to an event stream, and an answer to the host. It prints the
+/// medians: `cargo test --release -p askback-host --test host -- --ignored --nocapture how_fast`.
+#[tokio::test]
+#[ignore = "a measurement, for a quiet machine"]
+async fn how_fast_a_question_and_its_answer_are() {
+    const RUNS: u64 = 101;
+    let mut stage = Stage::new(Vec::new());
+    let browser = stage.enter().await;
+    let mut live = TcpStream::connect(browser.address)
+        .await
+        .expect("it listens");
+    let request = browser.head("GET", "live") + "\r\n";
+    let written = live.write_all(request.as_bytes()).await;
+    written.expect("it is written");
+    let (mut asked, mut answered) = (Vec::new(), Vec::new());
+    for id in 1..=RUNS {
+        let name = format!("Question {id}?");
+        let began = Instant::now();
+        stage.happen(Event::Asked(id, form(&name, "", "")));
+        let seen = async {
+            let mut read = Vec::new();
+            while !String::from_utf8_lossy(&read).contains(&name) {
+                let mut part = [0; 1 << 16];
+                let count = live.read(&mut part).await.expect("it is sent");
+                read.extend_from_slice(&part[..count]);
+            }
+        };
+        stage.during(seen).await;
+        asked.push(began.elapsed());
+        let page = stage.look(&browser).await;
+        let cancel = body(&token(&page), "cancel", &[]);
+        let began = Instant::now();
+        stage.during(browser.say(&cancel)).await;
+        answered.push(began.elapsed());
+        assert_eq!(stage.replies.len() as u64, id);
+    }
+    for (what, mut times) in [("question to event", asked), ("answer to host", answered)] {
+        times.sort_unstable();
+        let last = times.len() - 1;
+        println!(
+            "{what}: median {:?}, slowest {:?}",
+            times[last / 2],
+            times[last]
+        );
     }
 }
