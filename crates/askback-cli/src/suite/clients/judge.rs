@@ -10,7 +10,7 @@ use crate::{
     suite::observe::{QuestionMode, QuestionRequest},
 };
 
-/// What becomes of a question in a client. A later verdict is worse.
+/// How a client handles a question. A later verdict is worse.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Verdict {
@@ -41,6 +41,8 @@ pub enum Flaw {
     SamplingUndeclared,
     NoLinksInRevision,
     NoFormsInRevision,
+    /// The server asks in older revisions alone, and the client speaks the newest.
+    AsksInOlderAlone,
     /// The server does not speak a revision of the client, or closes the connection.
     NoConnection,
 }
@@ -75,6 +77,7 @@ impl Flaw {
             | Self::SamplingUndeclared
             | Self::NoLinksInRevision
             | Self::NoFormsInRevision
+            | Self::AsksInOlderAlone
             | Self::NoConnection => Verdict::Unreachable,
         }
     }
@@ -101,6 +104,9 @@ impl Flaw {
             Self::SamplingUndeclared => "It declares no sampling.",
             Self::NoLinksInRevision => "Its revision of the protocol has no links.",
             Self::NoFormsInRevision => "Its revision of the protocol has no forms.",
+            Self::AsksInOlderAlone => {
+                "It speaks 2026-07-28, and the server asks in older revisions alone."
+            }
             Self::NoConnection => "It gets no connection to the server.",
         }
     }
@@ -131,6 +137,9 @@ impl Flaw {
                 "Nothing in the server helps: `askback wrap -- SERVER` asks the user instead."
             }
             Self::SamplingUndeclared => "Let the tool work without a model.",
+            Self::AsksInOlderAlone => {
+                "In 2026-07-28, return the questions as an InputRequiredResult, and read the answers in the next call."
+            }
             Self::NoConnection => "Support the revision of the client.",
         }
     }
@@ -415,7 +424,7 @@ mod tests {
                 Drawn,
                 &[],
             ),
-            // The last field by name counts, not the last one of the form.
+            // Codex sorts the fields by name, so `phone` is the last.
             ("codex", &phone_first, Degraded, &[(StuckAtEnd, &["phone"])]),
             (
                 "codex",

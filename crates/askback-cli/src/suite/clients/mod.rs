@@ -1,17 +1,16 @@
-//! What known clients do with the questions of the tools that a suite calls.
+//! How known clients handle the questions of the tools that a suite calls.
 //!
 //! Each case that calls a tool runs once with a client that can be asked everything. If a client can be asked less, or
 //! is sent other forms because of its revision or name, its cases run once more in its place. Then [`judge`] decides
 //! from what was recorded of each client.
+//!
+//! A server that says in the newest revision that it asks in older ones alone is run in [`older::REVISION`], too.
 
 mod judge;
 mod preview;
 mod report;
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    fmt,
-};
+use std::collections::{BTreeMap, BTreeSet};
 
 use askback::Revision;
 use serde::Serialize;
@@ -28,7 +27,8 @@ use super::{
     run::{self, CaseRun, PlannedRun, Runner},
 };
 use crate::{
-    error::Error, known_clients::KnownClient, role::Role, session::SessionArgs, target::Target,
+    error::Error, known_clients::KnownClient, older, role::Role, session::SessionArgs,
+    target::Target,
 };
 
 /// The tools of a suite, each with what every client does with its questions.
@@ -42,15 +42,15 @@ pub struct Matrix {
 #[derive(Debug)]
 pub struct ToolRow {
     pub name: String,
-    /// What it asks a client that can be asked everything.
+    /// The kinds of its questions to a client that can be asked everything.
     pub asked: Vec<QuestionMode>,
-    /// Whether it may ask more, because no rule of the suite answers one of its questions.
+    /// Whether it may ask more: the suite has no rule for one of its questions.
     pub is_incomplete: bool,
     /// In the order of [`Matrix::clients`]. `None` if the tool asks nothing.
     pub cells: Vec<Option<Cell>>,
 }
 
-/// What a client does with the questions of a tool.
+/// The verdict on the questions of a tool in a client.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Cell {
     pub verdict: Verdict,
@@ -62,21 +62,17 @@ pub struct Cell {
     pub forms: Vec<ObservedQuestion>,
 }
 
-/// What the runs of a case depend on. Clients with the same key see the same questions.
+/// The kind of client that a case runs with. Clients with the same key see the same questions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum RunKey {
     /// The client can be asked all that the tool asks, in the newest revision.
     Everything,
+    /// The client can be asked everything, in the newest revision in which the server asks.
+    Older,
     /// The client can be asked nothing that the tool asks.
     Nothing,
     /// The client can be asked a part, or speaks an older revision.
     Client(&'static str),
-}
-
-impl fmt::Display for Verdict {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
-    }
 }
 
 /// The clients whose behaviour was recorded.
@@ -103,24 +99,40 @@ pub async fn matrix(
         .collect();
     let mut runs = BTreeMap::new();
     let all: Vec<_> = calls.iter().map(|(_, case)| *case).collect();
-    for run in play(target, args, before, &all, RunKey::Everything).await? {
+    for run in play(target, args, before, &newest(&all), RunKey::Everything).await? {
         if let run::Verdict::Broken(_) = run.verdict {
             broken(&run);
         }
         runs.insert((RunKey::Everything, run.planned.case.name.as_str()), run);
     }
-    // The other runs, with the cases of each.
-    let mut more: BTreeMap<RunKey, Vec<&Case>> = BTreeMap::new();
-    for (_, case) in &calls {
-        let modes = modes(&runs, case);
-        let keys = clients.iter().map(|client| RunKey::of(client, &modes));
-        let keys: BTreeSet<_> = keys.collect();
-        for key in keys.into_iter().filter(|key| *key != RunKey::Everything) {
-            more.entry(key).or_default().push(case);
+    let older = runs.values().filter(|run| asks_in_older(run));
+    let older: Vec<_> = older.map(|run| in_older(run.planned.case)).collect();
+    for run in play(target, args, before, &older, RunKey::Older).await? {
+        if !run.asked.is_empty() {
+            runs.insert((RunKey::Older, run.planned.case.name.as_str()), run);
         }
     }
-    for (key, cases) in more {
-        for run in play(target, args, before, &cases, key).await? {
+    // The other runs, with the cases of each.
+    let mut more: BTreeMap<RunKey, Vec<PlannedRun<'_>>> = BTreeMap::new();
+    for (_, case) in &calls {
+        let keys = clients.iter().map(|client| RunKey::of(client, &runs, case));
+        let keys: BTreeSet<_> = keys.collect();
+        for key in keys
+            .into_iter()
+            .filter(|key| !runs.contains_key(&(*key, case.name.as_str())))
+        {
+            let planned = match key {
+                RunKey::Nothing if is_older(&runs, case) => in_older(case),
+                _ => PlannedRun {
+                    case,
+                    revision: None,
+                },
+            };
+            more.entry(key).or_default().push(planned);
+        }
+    }
+    for (key, planned) in more {
+        for run in play(target, args, before, &planned, key).await? {
             runs.insert((key, run.planned.case.name.as_str()), run);
         }
     }
@@ -143,10 +155,42 @@ pub async fn matrix(
 
 type Runs<'a> = BTreeMap<(RunKey, &'a str), CaseRun<'a>>;
 
+/// The runs of these cases in the newest revision that the server has.
+fn newest<'a>(cases: &[&'a Case]) -> Vec<PlannedRun<'a>> {
+    let planned = cases.iter().map(|case| PlannedRun {
+        case,
+        revision: None,
+    });
+    planned.collect()
+}
+
+fn in_older(case: &Case) -> PlannedRun<'_> {
+    PlannedRun {
+        case,
+        revision: Some(older::REVISION),
+    }
+}
+
+/// Whether the server said that it cannot ask in this revision.
+fn asks_in_older(run: &CaseRun<'_>) -> bool {
+    let said = run.ended.as_ref().filter(|ended| ended.failed);
+    run.asked.is_empty() && said.is_some_and(|ended| older::is_meant_by_error(ended.text.raw()))
+}
+
+/// Whether the case asks in an older revision alone.
+fn is_older(runs: &Runs<'_>, case: &Case) -> bool {
+    runs.contains_key(&(RunKey::Older, case.name.as_str()))
+}
+
+/// The run with a client that can be asked everything.
+fn base<'r, 'a>(runs: &'r Runs<'a>, case: &'r Case) -> Option<&'r CaseRun<'a>> {
+    let of = |key| runs.get(&(key, case.name.as_str()));
+    of(RunKey::Older).or_else(|| of(RunKey::Everything))
+}
+
 /// The kinds of questions that a case asks a client that can be asked everything.
 fn modes(runs: &Runs<'_>, case: &Case) -> BTreeSet<QuestionMode> {
-    let run = runs.get(&(RunKey::Everything, case.name.as_str()));
-    let asked = run.into_iter().flat_map(|run| &run.asked);
+    let asked = base(runs, case).into_iter().flat_map(|run| &run.asked);
     asked.map(|question| question.mode).collect()
 }
 
@@ -154,11 +198,11 @@ async fn play<'a>(
     target: &Target,
     args: &SessionArgs,
     before: &[Case],
-    cases: &[&'a Case],
+    planned: &[PlannedRun<'a>],
     key: RunKey,
 ) -> Result<Vec<CaseRun<'a>>, Error> {
     let role = match key {
-        RunKey::Everything => Role::default(),
+        RunKey::Everything | RunKey::Older => Role::default(),
         RunKey::Nothing => Role::without_questions(),
         RunKey::Client(name) => {
             KnownClient::named(name).map_or_else(Role::default, Role::as_seen_by_servers)
@@ -166,27 +210,25 @@ async fn play<'a>(
     };
     let mut args = args.clone();
     args.role = Some(role);
-    let planned = cases.iter().map(|case| PlannedRun {
-        case,
-        revision: None,
-    });
-    let planned: Vec<_> = planned.collect();
     let runner = Runner::new(target.clone(), args, before, false);
-    runner.run(&planned, |_| ()).await
+    runner.run(planned, |_| ()).await
 }
 
 impl RunKey {
-    /// The run that shows what the client is asked, if the tool asks these kinds of questions.
-    fn of(client: &'static KnownClient, modes: &BTreeSet<QuestionMode>) -> Self {
+    /// The run that shows what the client is asked in this case.
+    fn of(client: &'static KnownClient, runs: &Runs<'_>, case: &Case) -> Self {
+        let modes = modes(runs, case);
+        let is_newest = client.newest() == Some(Revision::LATEST);
+        if is_newest && is_older(runs, case) {
+            return Self::Everything;
+        }
         let reachable = modes
             .iter()
             .filter(|mode| judge::unreachable(**mode, client).is_none())
             .count();
         match reachable {
             0 if !modes.is_empty() => Self::Nothing,
-            all if all == modes.len() && client.newest() == Some(Revision::LATEST) => {
-                Self::Everything
-            }
+            all if all == modes.len() && is_newest => Self::Everything,
             0 => Self::Everything,
             _ => Self::Client(client.name),
         }
@@ -194,12 +236,7 @@ impl RunKey {
 }
 
 fn row(name: &str, cases: &[&Case], runs: &Runs<'_>, clients: &[&'static KnownClient]) -> ToolRow {
-    let bases = || {
-        let keys = cases
-            .iter()
-            .map(|case| (RunKey::Everything, case.name.as_str()));
-        keys.filter_map(|key| runs.get(&key))
-    };
+    let bases = || cases.iter().filter_map(|case| base(runs, case));
     // Cases of a tool may ask differently. The case that asks most says what the tool asks.
     let most = bases().max_by_key(|run| run.asked.len());
     let asked = most.into_iter().flat_map(|run| &run.asked);
@@ -218,13 +255,14 @@ fn row(name: &str, cases: &[&Case], runs: &Runs<'_>, clients: &[&'static KnownCl
     }
 }
 
-/// What the client does with the questions of a case. `None` if the case asks nothing.
+/// The verdict on the questions of a case. `None` if the case asks nothing.
 fn cell(case: &Case, runs: &Runs<'_>, client: &'static KnownClient) -> Option<Cell> {
     let modes = modes(runs, case);
     if modes.is_empty() {
         return None;
     }
-    let run = runs.get(&(RunKey::of(client, &modes), case.name.as_str()))?;
+    let key = RunKey::of(client, runs, case);
+    let run = runs.get(&(key, case.name.as_str()))?;
     if let run::Verdict::Broken(error) = &run.verdict {
         let text = error.message.to_string().into();
         return Some(Cell::of(
@@ -236,6 +274,9 @@ fn cell(case: &Case, runs: &Runs<'_>, client: &'static KnownClient) -> Option<Ce
     let lacking = modes.iter();
     let lacking = lacking.filter_map(|mode| judge::unreachable(*mode, client));
     let mut reasons: Vec<_> = lacking.map(Flaw::alone).collect();
+    if key == RunKey::Everything && is_older(runs, case) {
+        reasons.push(Flaw::AsksInOlderAlone.alone());
+    }
     let ended = run.ended.clone().filter(|_| !reasons.is_empty());
     for question in &run.asked {
         reasons.extend(judge::judge(&question.request, client).reasons);
@@ -274,7 +315,7 @@ impl Cell {
     }
 }
 
-/// Serialized as the tool of a report.
+/// The end of a tool, in the report as JSON.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct End<'a> {

@@ -146,6 +146,50 @@ cases: [{name: asks, call: ask}]
         .prints("| food");
 }
 
+/// A server that asks in 2025-11-25, and says in 2026-07-28 that it cannot, as the Python SDK does.
+const OLDER: &str = r#"
+say() { printf '{"jsonrpc":"2.0","id":%s,%s}\n' "$id" "$1"; }
+while IFS= read -r line; do
+  id=$(printf '%s' "$line" | sed -n 's/.*"id":\([0-9]*\).*/\1/p')
+  case $line in
+    *'"server/discover"'*)
+      say '"result":{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"tools":{}},"serverInfo":{"name":"old","version":"1"},"ttlMs":0,"cacheScope":"private"}' ;;
+    *'"initialize"'*)
+      say '"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"old","version":"1"}}' ;;
+    *'"tools/list"'*)
+      say '"result":{"resultType":"complete","tools":[{"name":"ask","inputSchema":{"type":"object"}}],"ttlMs":0,"cacheScope":"private"}' ;;
+    *'"tools/call"'*2026-07-28*)
+      say '"result":{"resultType":"complete","isError":true,"content":[{"type":"text","text":"server-initiated requests are unavailable"}]}' ;;
+    *'"tools/call"'*)
+      asking=$id id='"q"'
+      say '"method":"elicitation/create","params":{"message":"Feed it?","requestedSchema":{"type":"object","properties":{"food":{"type":"string"}}}}' ;;
+    *'"id":"q"'*) id=$asking; say '"result":{"content":[{"type":"text","text":"done"}]}' ;;
+  esac
+done
+"#;
+
+#[test]
+fn a_server_that_asks_in_an_older_revision_alone_is_known() {
+    let run = Run::new("clients-older", &["test", "suite.yaml", "--clients"]);
+    run.scratch.file("old.sh", OLDER);
+    run.scratch.file("suite.yaml", CASES);
+    let run = run.and(&["--format", "json", "--filter", "asks"]);
+    let ran = run.and(&["--", "sh", "old.sh"]).run().expect(0);
+    let report = ran.json();
+    let cells = cells(&report, "ask");
+    let of = |client: &str| {
+        let mut cells = cells.iter();
+        let cell = cells.find(|(name, _, _)| *name == client);
+        cell.map(|(_, verdict, flaws)| (*verdict, flaws.join(",")))
+    };
+    let newest = Some(("unreachable", "asks-in-older-alone".to_owned()));
+    assert_eq!(of("claude-code"), newest);
+    assert_eq!(of("fast-agent"), newest);
+    let undeclared = Some(("unreachable", "forms-undeclared".to_owned()));
+    assert_eq!(of("opencode"), undeclared);
+    assert_eq!(report["tools"][0]["asked"], json!(["form"]));
+}
+
 #[test]
 fn without_a_suite_no_tool_is_called() {
     Run::new("clients-server", &["test", "--clients"])
