@@ -4,6 +4,7 @@ use askback::journal::StoreError;
 use askback_core::secret::Secret;
 use async_nats::{Client, ConnectOptions, Event, ServerAddr, Subscriber};
 use futures_util::StreamExt;
+use percent_encoding::percent_decode_str;
 use tokio::{select, sync::Notify};
 
 use super::{BoxError, Connection, Engine, MAX_SILENCE, Relay, bus_by_relay};
@@ -70,7 +71,7 @@ impl Engine for Server {
     async fn connect(&self) -> Result<Subscription, BoxError> {
         let events = Arc::<Events>::default();
         let told = Arc::clone(&events);
-        let options = ConnectOptions::new()
+        let options = credentials(&self.address)?
             .name("askback")
             .subscription_capacity(MAX_WAITING_MESSAGES)
             .ping_interval(MAX_SILENCE)
@@ -103,6 +104,21 @@ impl Engine for Server {
             events,
         })
     }
+}
+
+/// The client of NATS does not read the user and password of an address.
+fn credentials(address: &ServerAddr) -> Result<ConnectOptions, BoxError> {
+    let options = ConnectOptions::new();
+    let Some(user) = address.username() else {
+        return Ok(options);
+    };
+    let decoded = |part| {
+        let decoded = percent_decode_str(part).decode_utf8();
+        decoded.map_err(|_| "the user or password in the address of NATS is no UTF-8")
+    };
+    let user = decoded(user)?.into_owned();
+    let password = decoded(address.password().unwrap_or_default())?.into_owned();
+    Ok(options.user_and_password(user, password))
 }
 
 impl Connection for Subscription {

@@ -56,6 +56,23 @@ async fn nats_keeps_the_contract_of_buses() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn nats_takes_the_user_and_password_of_the_address() {
+    let user = &["--user", "agency", "--pass", "p@ss/word"];
+    let Some(engine) = Engine::start_with("nats-server", user) else {
+        return;
+    };
+    for (credentials, is_welcome) in [
+        ("agency:p%40ss%2Fword@", true),
+        ("agency:wrong@", false),
+        ("", false),
+    ] {
+        let address = format!("nats://{credentials}127.0.0.1:{}", engine.port);
+        let bus = NatsBus::connect(&Secret::new(address), "agency").await;
+        assert_eq!(bus.is_ok(), is_welcome, "{credentials}: {bus:?}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn redis_keeps_the_contract_of_buses() {
     let Some(engine) = Engine::start("redis-server") else {
         return;

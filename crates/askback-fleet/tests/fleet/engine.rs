@@ -15,12 +15,18 @@ const SHELL: &str = r#"trap '' HUP INT PIPE TERM; "$@" 2>&1 & read -r _; kill -9
 pub(crate) struct Engine {
     program: &'static str,
     pub(crate) port: u16,
+    more: &'static [&'static str],
     shell: Child,
 }
 
 impl Engine {
     /// Returns `None` with a message if the program is not installed.
     pub(crate) fn start(program: &'static str) -> Option<Self> {
+        Self::start_with(program, &[])
+    }
+
+    /// Like [`start`](Self::start), with more arguments.
+    pub(crate) fn start_with(program: &'static str, more: &'static [&'static str]) -> Option<Self> {
         let path = env::var_os("PATH").unwrap_or_default();
         // Debian puts it into the folder of the administrator's programs.
         let mut places = env::split_paths(&path).chain(["/usr/sbin".into()]);
@@ -37,13 +43,14 @@ impl Engine {
         Some(Self {
             program,
             port,
-            shell: run(program, port),
+            more,
+            shell: run(program, port, more),
         })
     }
 
     pub(crate) fn restart(&mut self) {
         self.stop();
-        self.shell = run(self.program, self.port);
+        self.shell = run(self.program, self.port, self.more);
     }
 
     fn stop(&mut self) {
@@ -59,7 +66,7 @@ impl Drop for Engine {
 }
 
 /// Returns when it accepts connections.
-fn run(program: &str, port: u16) -> Child {
+fn run(program: &str, port: u16, more: &[&str]) -> Child {
     let mut command = Command::new("sh");
     command.args(["-c", SHELL, "sh", program]);
     match program {
@@ -73,6 +80,7 @@ fn run(program: &str, port: u16) -> Child {
             &port.to_string(),
         ]),
     };
+    command.args(more);
     command.current_dir("/").stdin(Stdio::piped());
     let mut shell = command.stdout(Stdio::piped()).spawn().expect("it starts");
     let output = shell.stdout.take().expect("it is piped");
