@@ -10,10 +10,13 @@
 //! - `cargo run -p askback-travel -- --status DATABASE`: says what waits in the journal of a fleet.
 
 use std::{
-    env, fs, io,
+    env,
+    error::Error,
+    fs, io,
     io::Write,
     os::unix::fs::OpenOptionsExt,
     path::Path,
+    process::ExitCode,
     sync::Arc,
     time::{SystemTime, UNIX_EPOCH},
 };
@@ -31,7 +34,17 @@ use askback_travel::{Accounts, Bookings, Itineraries, Result};
 use tokio::net::TcpListener;
 
 #[tokio::main(flavor = "current_thread")]
-async fn main() -> Result<()> {
+async fn main() -> ExitCode {
+    match run().await {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            let _ = writeln!(io::stderr(), "error: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+async fn run() -> Result<()> {
     // The client gets a short message. The operator reads the cause here.
     let log = tracing_subscriber::fmt().with_ansi(false);
     log.with_writer(io::stderr).init();
@@ -149,16 +162,27 @@ async fn serve<S: Store + Journal + 'static>(
         .parent()
         .filter(|folder| !folder.as_os_str().is_empty());
     let folder = folder.unwrap_or(Path::new("."));
-    let bookings = Bookings::in_directory(folder)?;
+    let bookings = Bookings::in_directory(folder)
+        .map_err(Into::into)
+        .map_err(at("the bookings", folder))?;
     let server = askback_travel::builder(bookings, Itineraries::SharedFolders)
         .service(SERVICE)
-        .keys(KeySource::File(key_file(file)?))
+        .keys(KeySource::File(
+            key_file(file).map_err(at("the key", file))?,
+        ))
         .store(Arc::clone(&store))
         .fleet(Fleet::new(store).bus(bus))
         .build()?;
-    let listener = TcpListener::bind(address).await?;
+    let listener = TcpListener::bind(address).await;
+    let listener = listener.map_err(|error| format!("cannot listen at {address}: {error}"))?;
     let endpoint = server.http().health_routes();
     Ok(endpoint.serve_until(listener, stop_signal()).await?)
+}
+
+/// Returns an error that names a file or folder.
+fn at(what: &str, path: &Path) -> impl FnOnce(Box<dyn Error + Send + Sync>) -> String {
+    let place = format!("cannot use {what} at {}", path.display());
+    move |error| format!("{place}: {error}")
 }
 
 /// Returns the file with the key of all processes, which the first process creates.

@@ -376,7 +376,7 @@ impl<J: Journal + ?Sized> Journal for Arc<J> {
     }
 }
 
-/// What is in a journal at one moment. Each call that is not over is waiting, running or overdue. A task is a call.
+/// The contents of a journal at one moment. Each call that is not over is waiting, running or overdue. A task is a call.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct JournalStatus {
