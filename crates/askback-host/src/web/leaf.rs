@@ -72,7 +72,7 @@ pub struct WebPage {
     has_logged: bool,
     /// Whether there is a result that was not rendered.
     has_result: bool,
-    /// Whether something happened to a question since the page was rendered.
+    /// Whether there is a result, or something happened to a question, since the page was rendered.
     has_happened: bool,
     /// When the page was last rendered.
     rendered: Option<Instant>,
@@ -272,6 +272,7 @@ impl Leaf for WebPage {
     fn result(&mut self, _: &Desk, call: &Call, outcome: &CallOutcome) {
         self.shared.snapshot().results.add(call, outcome);
         self.has_result = true;
+        self.has_happened = true;
     }
 
     fn wire(&mut self, id: ServerId, wire: &SharedWire) {

@@ -370,7 +370,11 @@ impl WebService {
             }
         };
         if let Some((title, words)) = refusal {
-            return refused(title, words, back);
+            return match is_draft {
+                // The form was sent before its draft arrived.
+                true => plain(StatusCode::NO_CONTENT),
+                false => refused(title, words, back),
+            };
         }
         let (taken, is_taken) = oneshot::channel();
         let submission = Submission {
@@ -382,7 +386,7 @@ impl WebService {
             return plain(StatusCode::SERVICE_UNAVAILABLE);
         }
         match timeout(TAKEN, is_taken).await {
-            Ok(Ok(())) if is_draft => plain(StatusCode::NO_CONTENT),
+            Ok(_) if is_draft => plain(StatusCode::NO_CONTENT),
             Ok(Ok(())) => see_other(&back),
             Ok(Err(_)) => refused(GONE.0, GONE.1, back),
             Err(_) => refused(BUSY.0, BUSY.1, back),
