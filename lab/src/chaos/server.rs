@@ -137,6 +137,9 @@ pub(super) const DATABASE: &str = "fleet.db";
 /// A byte per hint.
 pub(super) const HINTS: &str = "hints";
 
+/// How long an operation waits for PostgreSQL. A slow machine starts it again within this time.
+const OUTAGE: Duration = Duration::from_secs(60);
+
 /// How long a starting process waits for its engines.
 const ENGINES: Duration = Duration::from_secs(60);
 
@@ -154,7 +157,8 @@ pub async fn serve(address: &str, folder: &Path, journal: &str, bus: &str) -> Re
         let bus = connect_bus(bus, Arc::clone(&store) as Arc<dyn Bus>).await?;
         return serve_with(address, folder, store, bus).await;
     }
-    let settings = PostgresSettings::new(Secret::new(journal));
+    let mut settings = PostgresSettings::new(Secret::new(journal));
+    settings.wait = OUTAGE;
     let store = until_reachable(async || PostgresStore::connect(settings.clone()).await).await?;
     let of_journal = until_reachable(async || match bus {
         "postgres" => Ok(Some(PostgresBus::connect(settings.clone()).await?)),

@@ -41,7 +41,7 @@ async fn check_engines(bus: BusKind) -> Result {
         };
         // A process that dies in the middle of its commit would take a minute.
         settings.is_calm = true;
-        settings.calls = 12;
+        settings.calls = 6;
     })
     .await
 }
