@@ -319,7 +319,7 @@ mod tests {
         let (row, is_cut) = folded(40, list);
         assert_eq!(
             (row.as_str(), is_cut),
-            ("Structured | [\"\\u001b[2J north\", \"Kyo…\n", true)
+            ("Structured | [\"\\u001b[2J north\", \"Kyot…\n", true)
         );
         let (row, is_cut) = folded(80, list);
         assert_eq!(row.lines().count(), 1, "{row}");
