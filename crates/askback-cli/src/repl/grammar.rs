@@ -316,7 +316,8 @@ impl Command {
                 ..LAST_CALL
             },
             Self::More | Self::Save { .. } | Self::Diff { .. } => LAST_CALL,
-            Self::Tasks { .. }
+            Self::Unmute
+            | Self::Tasks { .. }
             | Self::Roots { .. }
             | Self::Sampling { .. }
             | Self::Log { level: None }
