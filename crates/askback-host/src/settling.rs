@@ -157,6 +157,7 @@ mod tests {
     use std::future::poll_fn;
 
     use askback::{
+        forms::Content,
         limits::Limits,
         protocol::{CreateMessageParams, CreateMessageResult},
     };

@@ -509,6 +509,7 @@ mod tests {
                 hints: Words::default(),
                 about,
                 last: None,
+                others: Vec::new(),
             };
             let offers = vec![
                 offer("/call tools", true, About::Peer("Show tools".into())),

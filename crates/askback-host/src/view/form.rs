@@ -491,6 +491,8 @@ fn members(field: &Field, depth: usize) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
+    use askback::forms::Content;
+
     use super::*;
 
     #[test]

@@ -1002,6 +1002,8 @@ async fn values_that_a_server_suggests_are_offered_at_their_field() {
             about: None,
             schema,
             preset: serde_json::Map::new(),
+            given: serde_json::Map::new(),
+            is_destructive: false,
             suggests: true,
         },
     };

@@ -26,7 +26,7 @@ use crate::{
     entropy::entropy,
     error::{CommitPlace, Error, Result, StepResult, read_commit},
     flow::{Cell, Course},
-    store::{Claim, ClaimRequest, Owner, PutRequest, Store},
+    store::{self, Claim, ClaimRequest, Owner, PutRequest, Store, StoreError},
 };
 
 /// The first and the longest pause while waiting for a commit of another attempt.
@@ -185,7 +185,7 @@ impl Backing {
     ) -> Result<Attempt<T>> {
         self.purge_store().await;
         let (flow, name) = (claim.flow, claim.name);
-        let claimed = self.store.claim(claim).await;
+        let claimed = self.claim(claim).await;
         match claimed.map_err(|why| Error::commit_not_claimed(name, why))? {
             Claim::Granted => {}
             Claim::Done(value) => {
@@ -212,18 +212,27 @@ impl Backing {
         Ok(Attempt::Over(value.decode::<StepResult<T>>()?.into()))
     }
 
+    /// Claims a commit now. If the store cannot be reached, the call waits for it: nothing has happened yet. If a claim
+    /// was granted and its answer was lost, the next one is busy.
+    async fn claim(&self, claim: ClaimRequest<'_>) -> Result<Claim, StoreError> {
+        let request = || {
+            let now = self.clock.now();
+            self.store.claim(ClaimRequest { now, ..claim })
+        };
+        store::when_reachable(self.limits.wire.request, request).await
+    }
+
     /// Waits for the value of a commit of another attempt. Takes no slot, and ends with its call.
     async fn value_of_another<T: Serialize + DeserializeOwned>(
         &self,
-        mut claim: ClaimRequest<'_>,
+        claim: ClaimRequest<'_>,
         end: Instant,
     ) -> Result<T> {
         let (mut pause, longest) = COMMIT_WAIT;
         loop {
             tokio::time::sleep(pause).await;
             pause = (pause * 2).min(longest);
-            claim.now = self.clock.now();
-            match self.store.claim(claim).await? {
+            match self.claim(claim).await? {
                 Claim::Done(value) => return read_commit(claim.name, &value, CommitPlace::Store),
                 Claim::Busy if Instant::now() <= end + longest => {}
                 // The lease ended or the claim was purged, so the outcome is unknown.

@@ -57,6 +57,7 @@ use std::error::Error;
 use std::time::Duration;
 
 use askback_core::future::BoxFuture;
+use tokio::time::{Instant, sleep};
 
 pub use askback_core::ask::{FlowId, Millis};
 /// The version of `rusqlite` that [`SqliteStore::claim_in`] takes.
@@ -226,6 +227,29 @@ pub enum StoreError {
 impl From<std::io::Error> for StoreError {
     fn from(error: std::io::Error) -> Self {
         failed(error)
+    }
+}
+
+/// The pauses between requests to a storage that cannot be reached.
+const MIN_UNREACHABLE_PAUSE: Duration = Duration::from_millis(100);
+const MAX_UNREACHABLE_PAUSE: Duration = Duration::from_secs(2);
+
+/// Makes a request to a store or a journal. If it cannot be reached, waits for it and repeats the request, for at most
+/// this long.
+pub(crate) async fn when_reachable<'a, T>(
+    max_wait: Duration,
+    request: impl Fn() -> StoreFuture<'a, T>,
+) -> Result<T, StoreError> {
+    let begun = Instant::now();
+    let mut pause = MIN_UNREACHABLE_PAUSE;
+    loop {
+        let answer = request().await;
+        let is_away = matches!(answer, Err(StoreError::Unreachable(_)));
+        if !is_away || begun.elapsed().saturating_add(pause) > max_wait {
+            return answer;
+        }
+        sleep(pause).await;
+        pause = MAX_UNREACHABLE_PAUSE.min(pause * 2);
     }
 }
 

@@ -10,10 +10,7 @@ use std::{
 };
 
 use askback_core::ask::Millis;
-use tokio::{
-    sync::{Notify, broadcast},
-    time::{Instant, sleep},
-};
+use tokio::sync::{Notify, broadcast};
 
 use super::{
     CallRecord, hints,
@@ -25,7 +22,7 @@ use crate::{
     entropy::entropy,
     journal::{Bus, CallId, Journal, Lease, NodeId, SessionId},
     server::Shared,
-    store::{StoreError, StoreFuture},
+    store::{self, StoreError, StoreFuture},
 };
 
 /// How long a process holds a call before it has to renew its lease.
@@ -33,10 +30,6 @@ pub(super) const LEASE: Duration = Duration::from_secs(10);
 
 /// How long a stopping process waits for its handlers to be dropped before it gives up its leases.
 const STOP: Duration = Duration::from_millis(500);
-
-/// The pauses between requests to a journal that cannot be reached.
-const MIN_JOURNAL_PAUSE: Duration = Duration::from_millis(100);
-const MAX_JOURNAL_PAUSE: Duration = Duration::from_secs(2);
 
 /// How many sessions may wait to be reread. A session that is missed is reread with its stream.
 const CHOICES: usize = 256;
@@ -174,20 +167,9 @@ impl Node {
     pub(super) async fn when_reachable<'a, T: Send>(
         &'a self,
         max_wait: Duration,
-        request: impl Fn() -> StoreFuture<'a, T> + Send,
+        request: impl Fn() -> StoreFuture<'a, T> + Send + Sync,
     ) -> Result<T, StoreError> {
-        let begun = Instant::now();
-        let mut pause = MIN_JOURNAL_PAUSE;
-        loop {
-            let answer = request().await;
-            let is_away = matches!(answer, Err(StoreError::Unreachable(_)));
-            if !is_away || begun.elapsed().saturating_add(pause) > max_wait {
-                return answer;
-            }
-            let _ = self.heard(answer);
-            sleep(pause).await;
-            pause = MAX_JOURNAL_PAUSE.min(pause * 2);
-        }
+        store::when_reachable(max_wait, || Box::pin(async { self.heard(request().await) })).await
     }
 
     pub(crate) fn begin_to_stop(&self) {
