@@ -72,8 +72,8 @@ pub enum UnknownName {
     },
 }
 
-/// Checks a server. `tell` receives progress messages. When `stop` ends, the report has what was
-/// found so far.
+/// Checks a server. `tell` receives progress messages. If `stop` ends first, the check is
+/// interrupted, and the report has what was found so far.
 ///
 /// # Errors
 ///
@@ -101,7 +101,7 @@ pub async fn check(
     Ok(report)
 }
 
-/// Adds everything that is found to the report.
+/// Runs the check. An interrupted check leaves in the report what it has found so far.
 async fn fill(
     way: &Way,
     bounds: &Bounds,
@@ -122,7 +122,7 @@ async fn fill(
         Some(_) => return Err(UnknownName::Revision(spoken)),
         None => spoken.clone(),
     };
-    // The report needs both, even if the trials are interrupted.
+    // Before the trials, because they may be interrupted.
     (report.spoken, report.tried) = (spoken.clone(), tried.clone());
     let mut trials = Trials {
         way,

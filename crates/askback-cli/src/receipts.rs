@@ -21,10 +21,10 @@ use crate::{own_files, private_file, target::Target};
 /// The maximum length of a line of a list, in bytes. A receipt takes less than 1 KiB.
 const LINE_MAX_BYTES: u64 = 8 << 10;
 
-/// The maximum size of a list, in bytes. Each key has two: the current one and the one before it.
+/// The maximum size of a list, in bytes. Each key has two lists: the current one and the previous one.
 const LIST_MAX_BYTES: u64 = 1 << 20;
 
-/// The list of version 0, of all keys. It has no end, so it is only read.
+/// The list of an older version, with the receipts of all keys. It is only read: new receipts go to the lists of their key.
 const OLDER_LIST: &str = "receipts.jsonl";
 
 /// The folder with a user's receipts.
@@ -104,7 +104,7 @@ impl ReceiptFolder {
         Ok(self.signer(&identity(target))?.key())
     }
 
-    /// Reads all receipts, by the names of the servers.
+    /// Reads the receipts of all keys, sorted by the name of the server.
     ///
     /// # Errors
     ///
@@ -139,7 +139,7 @@ impl ReceiptFolder {
         path.exists().then_some(path)
     }
 
-    /// The signer for a server.
+    /// Returns the signer for a server. Creates the secret on first use.
     fn signer(&self, server: &str) -> io::Result<ReceiptSigner> {
         let path = self.0.join("secret");
         let _turn = private_file::lock(&path)?;
@@ -160,7 +160,7 @@ impl ReceiptFolder {
         Ok(ReceiptSigner::new(&secret, server))
     }
 
-    /// The last receipt of a key in the list of an older version: the chain goes on with it.
+    /// Reads the last receipt of a key from the list of an older version. The key's chain continues after it.
     fn last_of_older_list(&self, key: &str) -> io::Result<Option<Receipt>> {
         #[derive(Deserialize)]
         struct OlderLine {
@@ -260,7 +260,7 @@ impl KeyFiles {
         let first = match previous {
             Some(mut previous) => {
                 if self.last_in_list()?.as_ref() != Some(&previous.last) {
-                    // It is in no file yet if the chain comes from the list of an older version.
+                    // It is missing after a crash, or if the chain begins in the list of an older version.
                     self.write_head(&previous)?;
                     self.append(&mut previous)?;
                 }
@@ -277,7 +277,8 @@ impl KeyFiles {
         self.append(&mut head)
     }
 
-    /// Appends the last receipt to the list. If the list is full, it becomes the one before, which is dropped.
+    /// Appends the last receipt to the current list. A full list first replaces the previous list, whose receipts are
+    /// dropped.
     fn append(&self, head: &mut ChainHead) -> io::Result<()> {
         // The first newline ends a line that was truncated.
         let line = format!("\n{}\n", serde_json::to_string(&head.last)?);
@@ -308,7 +309,7 @@ impl KeyFiles {
                 continue;
             };
             let size = file.metadata()?.len();
-            // The last line is complete in this part, even if a truncated line follows it.
+            // This part has the last complete line, even if a truncated line follows it.
             file.seek(SeekFrom::Start(size.saturating_sub(2 * LINE_MAX_BYTES)))?;
             let mut last = None;
             each_line(file, |line| {
@@ -345,7 +346,7 @@ impl KeyFiles {
             }
         };
         receipts.retain(|receipt| receipt.sequence >= head.first);
-        // The program ended before it could be added.
+        // The process ended before it added the last receipt to the list.
         if receipts.last() != Some(&head.last) {
             receipts.push(head.last);
         }
@@ -390,7 +391,7 @@ fn each_line(file: File, mut take: impl FnMut(&[u8])) -> io::Result<()> {
     }
 }
 
-/// Reads the receipts of a list. A truncated line is a missing receipt, which the chain reveals.
+/// Reads the receipts of a list. Skips truncated lines: the check of the chain finds the missing receipt.
 fn each_receipt(path: &Path, mut take: impl FnMut(Receipt)) -> io::Result<()> {
     let Some(file) = open(path)? else {
         return Ok(());

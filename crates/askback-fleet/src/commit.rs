@@ -1,4 +1,4 @@
-//! Commits in a transaction of the author's.
+//! Commits in the author's own transaction.
 
 use askback::{Ctx, Error, Result, TransactionCommit, store::StoreError};
 use askback_sql::{
@@ -15,7 +15,7 @@ use crate::{
 
 impl PostgresStore {
     /// Creates the store's tables in your own database, in a transaction, if they do not exist. Their names begin with
-    /// `askback_`. If the fleet's store uses the same schema of the database, they exist.
+    /// `askback_`. They exist already if the fleet's store uses the same schema of the database.
     ///
     /// # Errors
     ///
@@ -26,7 +26,7 @@ impl PostgresStore {
     }
 
     /// Runs an effect at most once per flow, in a transaction of your PostgreSQL database. The claim, the effect and
-    /// the value are committed together or not at all, so the next attempt knows the outcome, whenever a process ends.
+    /// the value are committed together or not at all, so the next attempt knows the outcome, even after a crash.
     ///
     /// The claims are in your database, in the tables that [`create_tables`](Self::create_tables) creates. The closure
     /// runs if the flow has no commit with this name; otherwise the stored value is returned. If the closure fails, its
@@ -37,7 +37,7 @@ impl PostgresStore {
     /// drop this future before it is done, do not commit the transaction. Any isolation level will do; above *read
     /// committed*, PostgreSQL may reject one of two simultaneous attempts.
     ///
-    /// The transaction is of `tokio-postgres`; one of `deadpool-postgres` dereferences to it.
+    /// `transaction` is a `tokio-postgres` transaction. A `deadpool-postgres` transaction dereferences to one.
     ///
     /// ```
     /// use askback::{Ctx, Error, Form, Result, State};
@@ -71,9 +71,9 @@ impl PostgresStore {
     ///
     /// The errors of the closure, of PostgreSQL, and of [`Store::claim`](askback::store::Store::claim). In addition:
     ///
-    /// - A closure that ends the transaction is an error, but its changes cannot be undone.
-    /// - A name that was already used in this call, also by [`Ctx::commit`], is refused, and so is a value that is
-    ///   longer than [`limits.asking.commit_bytes`](askback::limits::AskingLimits::commit_bytes). Both undo all changes.
+    /// - If the closure ends the transaction. Its changes cannot be undone then.
+    /// - If the name was already used in this call, also by [`Ctx::commit`], or if the value is longer than
+    ///   [`limits.asking.commit_bytes`](askback::limits::AskingLimits::commit_bytes). All changes are undone.
     ///
     /// If the connection is lost while your transaction is committed, this attempt cannot know the outcome: return the
     /// error. The next attempt of the call knows.
@@ -96,7 +96,7 @@ impl PostgresStore {
         begun.map_err(failed)?;
         let committed = commit_within(ctx, transaction, name, effect).await;
         if committed.is_err() {
-            // If the transaction is over, or its connection lost, there is nothing to undo.
+            // Fails if the transaction is over or the connection is lost. Then there is nothing to undo.
             let undo = "ROLLBACK TO SAVEPOINT askback_commit; RELEASE SAVEPOINT askback_commit";
             let _ = transaction.batch_execute(undo).await;
         }

@@ -124,7 +124,7 @@ pub(crate) async fn park(
     handed_over(transaction, request).await
 }
 
-/// Continues a parked call if it has been answered; otherwise sets who holds it.
+/// Returns a parked call that has been answered already, unless `keep` has a lease. Otherwise sets its lease to `keep`.
 async fn handed_over(
     transaction: &Transaction<'_>,
     request: &ParkRequest<'_>,

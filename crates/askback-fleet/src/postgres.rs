@@ -31,7 +31,8 @@ use crate::{
 /// at the same moment may exceed it.
 ///
 /// While PostgreSQL cannot be reached, each operation waits and is repeated, for
-/// [`PostgresSettings::wait`](askback_sql::PostgresSettings::wait). A refused user is not repeated.
+/// [`PostgresSettings::wait`](askback_sql::PostgresSettings::wait). If PostgreSQL refuses the user, the operation fails
+/// at once.
 pub struct PostgresStore {
     database: Postgres,
     max_bytes: usize,
@@ -87,7 +88,7 @@ impl Outage {
         }
     }
 
-    /// Returns the error if it is not the loss of a connection, or has lasted too long. Otherwise waits.
+    /// Waits before the next attempt. Returns the error if it is not a lost connection, or if the outage lasts too long.
     async fn wait_after(&mut self, Failure(error): Failure) -> Result<(), StoreError> {
         let is_lost = matches!(error, StoreError::Unreachable(_));
         if !is_lost || self.begun.elapsed() + self.pause > self.max {
@@ -102,10 +103,9 @@ impl Outage {
 
 /// Does work with a connection. A transaction that fails, or whose future is dropped, is rolled back.
 ///
-/// If the connection is lost, the work is repeated, although its transaction may have been committed: each transaction
-/// reads first what is stored, and recognizes itself or changes nothing.
+/// If the connection is lost, the work is repeated, although its transaction may have been committed. This is safe:
 ///
-/// | repeated after its commit | |
+/// | repeated after its commit | effect |
 /// |---|---|
 /// | `park` | finds its record, and stores nothing |
 /// | `answer` | is a duplicate: the call goes on when its lease is over |

@@ -99,8 +99,8 @@ const TABLES: &str = "
 /// The values of a statement.
 type Values<'a> = &'a [&'a (dyn ToSql + Sync)];
 
-/// What a statement runs in: a connection of the pool or its transaction, which prepare each statement once, or a
-/// transaction of the author's, which may be on any connection.
+/// Runs statements: on a connection of the pool or in its transaction, which prepare each statement once, or in the
+/// author's transaction, which may be on any connection.
 pub(crate) trait Statements: Sync {
     fn execute(
         &self,

@@ -22,7 +22,7 @@ pub enum FrontEndKind {
     Other,
 }
 
-/// Why a question went away although its user did not answer it here.
+/// Why a question ended although the user did not answer it in this front end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum QuestionEnd {

@@ -1,4 +1,4 @@
-//! What connects a question with the program that holds it: the typed text, and why it ended.
+//! The link between a question and the program that holds it: the typed text, and why the question ended.
 
 use std::sync::{Arc, OnceLock};
 
@@ -22,11 +22,11 @@ pub struct QuestionLink {
 pub(crate) struct TypedState {
     /// The number of the question in this front end.
     pub(crate) question: u64,
-    /// The content that all front ends have at the start.
+    /// The content that all front ends have when this one gets the question.
     pub(crate) shared: Typed,
     /// The content in this front end.
     pub(crate) now: Typed,
-    /// The fields that last changed elsewhere, as they are here. A field may hold another form of a
-    /// value, which is no change of the user.
+    /// The changes of other front ends, as they are shown here. A field may write a value in another
+    /// way, which is not a change by the user.
     pub(crate) applied: Typed,
 }

@@ -9,8 +9,8 @@ use sha2::{Digest, Sha256};
 /// The maximum size of front matter in bytes.
 const MAX_FRONT_MATTER_BYTES: usize = 64 << 10;
 
-/// Parses the front matter at the beginning of a text. A member that occurs twice is an error, because other programs
-/// might use the other one.
+/// Parses the front matter at the beginning of a text. A repeated member is an error, because programs differ in which
+/// one they use.
 ///
 /// # Errors
 ///

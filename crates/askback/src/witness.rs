@@ -70,7 +70,7 @@ pub struct WitnessedAnswer<T> {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("receipt {number}: {reason}")]
 pub struct ChainError {
-    /// The number of the receipt among the receipts of its key, from 1, by its place in the list.
+    /// The number of the receipt in the chain of its key, from 1, as its position in the list implies.
     pub number: u64,
     reason: &'static str,
 }
@@ -217,7 +217,7 @@ pub fn verify_chain(receipts: &[Receipt]) -> Result<(), ChainError> {
     verify_chain_from(1, receipts)
 }
 
-/// Like [`verify_chain`], for a list that begins with the receipt of this number, because the older ones were dropped.
+/// Like [`verify_chain`], for a list whose older receipts were dropped. `first` is the number of its first receipt.
 ///
 /// # Errors
 ///

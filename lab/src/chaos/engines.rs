@@ -18,7 +18,7 @@ use super::{
 /// How long an engine stays dead.
 const DEAD: Duration = Duration::from_secs(1);
 
-/// How long an engine does not answer: shorter and longer than a process waits for it.
+/// How long an engine does not answer: once shorter and once longer than a process waits for it.
 const CUTS: [Duration; 2] = [Duration::from_secs(3), Duration::from_secs(13)];
 
 /// Defines the values of an option.
@@ -78,7 +78,7 @@ choice! {
 }
 
 choice! {
-    /// The load balancer in front of the processes. None has affinity.
+    /// The load balancer in front of the processes, without affinity.
     BalancerKind {
         /// This program.
         Own = "own",
@@ -108,7 +108,7 @@ impl BusKind {
     }
 }
 
-/// What is done to the engines during a run.
+/// How the engines are made to fail during a run.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct EngineTrouble {
     /// Kill them (`SIGKILL`) and start them again.
@@ -196,7 +196,7 @@ impl Engines {
 
 pub(super) type SharedEngines = Arc<Mutex<Engines>>;
 
-/// Does something to the engines that blocks.
+/// Runs a blocking action on the engines in a thread for such work.
 async fn apply(
     engines: &SharedEngines,
     action: impl FnOnce(&mut Engines) + Send + 'static,
@@ -208,7 +208,7 @@ async fn apply(
     Ok(applied.await?)
 }
 
-/// Fails the engines once, in the way of this turn. Ends when they work again.
+/// Makes the engines fail once. `turn` chooses how. Returns when they run again.
 pub(super) async fn fail_once(
     engines: &SharedEngines,
     trouble: EngineTrouble,

@@ -73,7 +73,7 @@ pub struct Settings {
     pub bus: BusKind,
     /// The balancer in front of the processes.
     pub balancer: BalancerKind,
-    /// What is done to the engines.
+    /// How the engines are made to fail.
     pub trouble: EngineTrouble,
     /// Do not kill processes.
     pub is_calm: bool,
@@ -253,7 +253,7 @@ pub async fn run(settings: &Settings) -> install::Result<Option<Tally>> {
     Ok(Some(all))
 }
 
-/// Fails the engines again and again until the calls are over. Returns how often.
+/// Makes the engines fail again and again until the calls are over. Returns how often.
 async fn make_trouble(scene: Arc<Scene>, trouble: EngineTrouble) -> io::Result<u64> {
     let mut turn = 0;
     while trouble != EngineTrouble::default() && !scene.is_over.load(Ordering::Relaxed) {
@@ -270,7 +270,7 @@ async fn make_trouble(scene: Arc<Scene>, trouble: EngineTrouble) -> io::Result<u
 /// How many calls of a client may end before their first question.
 const MAX_ENDED_BEFORE: u64 = 200;
 
-/// How long the engines work between two failures, at least. At most twice as long.
+/// The minimum time between two failures of the engines. The maximum is twice as long.
 const MIN_PEACE_MILLIS: u64 = 2500;
 
 async fn one_call(
@@ -492,7 +492,7 @@ impl Scene {
         self.call(name, remove).unwrap_or_default()
     }
 
-    /// Kills some processes, including this one. Behind another balancer it is not known, so the choice is random.
+    /// Kills some processes, including `also`. Behind HAProxy or nginx that process is not known, so the choice is random.
     async fn kill(&self, also: Option<usize>) {
         let count = self.nodes.addresses.len();
         let also = also.filter(|_| self.gateway.is_none());

@@ -134,7 +134,7 @@ impl Effects {
 
 /// The files that all processes share in their folder.
 pub(super) const DATABASE: &str = "fleet.db";
-/// A byte per hint.
+/// Has a byte per hint.
 pub(super) const HINTS: &str = "hints";
 
 /// How long an operation waits for PostgreSQL. A slow machine starts it again within this time.
@@ -171,7 +171,7 @@ pub async fn serve(address: &str, folder: &Path, journal: &str, bus: &str) -> Re
     serve_with(address, folder, Arc::new(store), bus).await
 }
 
-/// Repeats this until it succeeds, because an engine may be starting.
+/// Repeats this until it succeeds, for at most [`ENGINES`], because an engine may be starting.
 async fn until_reachable<T>(
     connect: impl AsyncFn() -> Result<T, StoreError>,
 ) -> Result<T, StoreError> {

@@ -156,10 +156,10 @@ fn duration_words(most: Duration) -> Words {
     )
 }
 
-/// Waits for the first Ctrl-C.
+/// Ends at the first Ctrl-C.
 async fn interruption() {
     if tokio::signal::ctrl_c().await.is_err() {
-        // Nothing tells of Ctrl-C here.
+        // Ctrl-C cannot be observed here, so it ends the process as usual.
         pending::<()>().await;
     }
 }

@@ -129,7 +129,7 @@ async fn read(session: &mut Session, args: &GetArgs, outcome: &mut Outcome) -> R
     Ok(())
 }
 
-/// Checks a file that a skill lists.
+/// Checks a file against each listed skill that has it.
 fn check_skill(skills: &[Skill], uri: &str, read: &ReadResourceResult) -> Result<(), Error> {
     let lists = |skill: &&Skill| skill.resources.iter().flatten().any(|file| file.uri == uri);
     for skill in skills.iter().filter(lists) {

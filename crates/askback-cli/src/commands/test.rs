@@ -149,7 +149,7 @@ impl TestArgs {
         Ok(target)
     }
 
-    /// The options of the session. Nothing in them depends on a client.
+    /// Returns the session options, which are the same for every known client.
     fn session(&self) -> SessionArgs {
         let session = SessionArgs::new(self.sign_in.clone(), self.timeout);
         match &self.trace {
@@ -343,7 +343,7 @@ fn write(report: &Report<'_>, format: Format, file: Option<&PathBuf>) -> Result<
     write_text(&report.written(format), format, file)
 }
 
-/// Writes a report for programs to the file, or else to the standard output.
+/// Writes a report for programs to a file, or to the standard output if there is no file.
 fn write_text(text: &str, format: Format, file: Option<&PathBuf>) -> Result<(), Error> {
     match file {
         Some(path) => {

@@ -343,7 +343,7 @@ pub async fn run(mut args: WrapArgs, outcome: &mut Outcome) -> Result<(), Error>
     keep_model_keys(&mut target);
     let limits = session.limits();
     let (opener, mut host) = prepare(target, &session, answers)?;
-    // Only a front end that drew a question signs a receipt for it.
+    // An answers file draws nothing, so it signs no receipts. The front ends of the board sign their own.
     let script_relay = opener.relay.without_receipts();
     let events = script_relay.clone();
     #[cfg(unix)]

@@ -61,8 +61,8 @@ impl Repl<'_> {
         listed.collect()
     }
 
-    /// What can be typed about the items of a server. `client` is its connection, if other lines
-    /// about them are wanted, too.
+    /// Returns the lines that can be typed about the items of a server. With `client`, the connection
+    /// to the server, tools and resources also have their other lines.
     fn offers(&self, server: &str, lists: &Catalog, client: Option<&Client>) -> Vec<Offer> {
         let addresses = self.addresses();
         let reports = client.and_then(|client| client.capabilities().resources);

@@ -172,7 +172,7 @@ pub(super) enum Command {
     Quit,
 }
 
-/// What the conversation knows of a command before it runs it.
+/// Properties of a command that are known before it runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Facts {
     /// It fails without the server.
@@ -260,7 +260,7 @@ fn level() -> impl TypedValueParser<Value = LoggingLevel> {
 }
 
 impl Command {
-    /// What holds for the command before it runs. A new command does not compile until it says so.
+    /// Returns the properties of the command. The match is exhaustive, so that a new command needs an arm here.
     pub(super) fn facts(&self) -> Facts {
         const LOCAL: Facts = Facts {
             needs_server: false,

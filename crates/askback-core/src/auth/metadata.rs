@@ -14,7 +14,8 @@ use serde::{Deserialize, Serialize};
 use super::{BadScopes, Scopes};
 use crate::json;
 
-/// Defines documents. An optional member (`?`) is read by the first function, and left out if the second says so.
+/// Defines documents. An optional member (`?`) has two functions: the first reads it, and the second says whether to leave
+/// it out when the document is written.
 macro_rules! documents {
     ($($(#[$attr:meta])* struct $name:ident {
         $(#[$first_attr:meta])* $first:ident: $first_type:ty;

@@ -54,7 +54,7 @@ struct Server {
 }
 
 impl Server {
-    /// Returns options with the user and password of the address, or its token. The client library ignores them.
+    /// Returns options with the user and password, or the token, of the address. The client library does not read them there.
     fn authenticated(&self) -> Result<ConnectOptions, BoxError> {
         let options = ConnectOptions::new();
         let decode = |text: &str| match percent_decode_str(text).decode_utf8() {

@@ -23,11 +23,11 @@ use crate::{cluster::Cluster, place};
 /// The error of a commit whose name was already used in the call.
 const NAME_IS_USED: &str = "a commit named `book` was made before in this call";
 
-/// The folder of a child process, in which it finds its round and leaves what came of it.
+/// The folder of a child process, with the input and the output of its round.
 const PLACE: &str = "ASKBACK_TEST_PLACE";
 /// The connection string of a child process.
 const DATABASE: &str = "ASKBACK_TEST_DATABASE";
-/// Where that process dies.
+/// The place at which the child process dies.
 const DIES: &str = "ASKBACK_TEST_DIES";
 
 fn pool(database: &str) -> Pool {
@@ -36,7 +36,7 @@ fn pool(database: &str) -> Pool {
     Pool::builder(manager).max_size(4).build().unwrap()
 }
 
-/// Creates an author's database, with the claims beside the bookings.
+/// Creates the author's database, with tables for claims and for bookings.
 async fn author(settings: &PostgresSettings) -> Pool {
     let pool = pool(settings.database.expose());
     let mut connection = pool.get().await.unwrap();
@@ -101,7 +101,7 @@ fn agency(database: Pool, tool: Tool) -> Server {
     server.build().unwrap()
 }
 
-/// One round of the call `reserve`. With the result of the first round, answers its question.
+/// Runs a round of the call `reserve`. If `before` has the result of the first round, answers its question.
 async fn round(server: &Server, before: Option<&Value>) -> Value {
     let mut params = json!({
         "name": "reserve",
@@ -203,7 +203,7 @@ async fn simultaneous_rounds_book_once() {
     assert_eq!(count(&database).await, (1, 1));
 }
 
-/// What a handler came to, and the number of bookings and claims afterwards.
+/// Calls a handler. Returns the text of its result, and the number of bookings and claims afterwards.
 async fn attempt<Fut>(
     cluster: &Cluster,
     book: impl Fn(Ctx, Pool) -> Fut + Clone + Send + Sync + 'static,

@@ -42,7 +42,7 @@ impl Cluster {
         loop {
             let mut start = as_user();
             start.arg(self.programs.join("pg_ctl"));
-            // With the options of its first start.
+            // `restart` uses the options of the first start.
             start.args([
                 "restart", "--silent", "--wait", "--pgdata", "data", "--log", "log",
             ]);
@@ -66,7 +66,6 @@ pub(crate) fn send(signal: &str, process: u32) {
     let _ = kill.stderr(Stdio::null()).status();
 }
 
-/// Returns the children of a process.
 pub(crate) fn children(process: u32) -> Vec<u32> {
     let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
     let pids = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());

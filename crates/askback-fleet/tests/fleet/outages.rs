@@ -16,7 +16,7 @@ use crate::{cluster::Cluster, connect, place};
 const CALL: CallId = CallId([1; 16]);
 const SESSION: SessionId = SessionId([2; 16]);
 
-/// Shorter than the store waits for PostgreSQL.
+/// The time limit for operations that must fail early. Shorter than the `wait` that [`place`] sets.
 const SOON: Duration = Duration::from_secs(30);
 
 fn park<'a>() -> ParkRequest<'a> {

@@ -223,7 +223,6 @@ impl Questions {
         effects
     }
 
-    /// Returns what was typed in a question.
     pub(super) fn typed(&self, id: u64) -> Option<&TypedFields> {
         Some(&self.open.get(&id)?.typed)
     }

@@ -49,8 +49,8 @@ async fn write_all(mut write: OwnedWriteHalf, mut lines: mpsc::Receiver<Vec<u8>>
 }
 
 impl Writer {
-    /// Whether the peer reads slowly. Lines that it can do without are then left out, because a peer
-    /// whose queue is full is disconnected.
+    /// Whether the peer reads slowly. Optional lines are then left out, because a peer whose queue is
+    /// full is disconnected.
     pub(super) fn is_behind(&self) -> bool {
         self.0.capacity() < MAX_LINES_WAITING / 2
     }

@@ -272,9 +272,9 @@ struct AttachedQuestion {
 }
 
 impl AttachedQuestion {
-    /// Takes the question off the desk, for this reason.
+    /// Takes the question off the desk, and says why it ended.
     fn end(self, why: QuestionEnd) {
-        // A question ends once.
+        // The first reason counts.
         let _ = self.link.end.set(why);
     }
 }
@@ -283,7 +283,7 @@ fn lock(typed: &Mutex<TypedSync>) -> MutexGuard<'_, TypedSync> {
     typed.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Sends what is typed in a question to the board, at once and then at most once per [`TYPED_PAUSE`].
+/// Sends the typed content of a question to the board: the first change at once, then at most one line per [`TYPED_PAUSE`].
 async fn send_typed(
     id: u64,
     link: QuestionLink,
@@ -324,7 +324,7 @@ async fn send_typed(
     }
 }
 
-/// The minimum time between two lines about what is typed in a question.
+/// The minimum time between two lines with typed content of a question.
 const TYPED_PAUSE: Duration = Duration::from_millis(50);
 
 /// Asks the user the questions of a board until the board is gone.

@@ -32,7 +32,7 @@ pub(super) enum BoardLine {
     },
     Withdrawn {
         id: u64,
-        /// Another reason is that of a later version.
+        /// Older boards send none. An unknown reason of a later version is read as `Withdrawn`.
         #[serde(default)]
         why: QuestionEnd,
     },
@@ -41,7 +41,7 @@ pub(super) enum BoardLine {
         id: u64,
         fields: TypedFields,
     },
-    /// The board has this change of the front end, and all before it.
+    /// The board has this change of the front end, and all its earlier ones.
     Kept {
         id: u64,
         change: u64,

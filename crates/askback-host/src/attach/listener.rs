@@ -262,7 +262,7 @@ impl Shared {
 
     /// Adds a question. Returns `None` if it cannot be asked.
     fn ask(&self, question: HostQuestion) -> Option<(u64, oneshot::Receiver<Response>)> {
-        // The line also has the content that is typed later.
+        // Leaves room for content that is typed later, which is sent in the same line.
         let most = MAX_LINE_BYTES.saturating_sub(MAX_TYPED_BYTES.saturating_mul(2));
         let asked = AskedLine::new(u64::MAX, &question, TypedFields::new());
         let bytes = asked.and_then(|asked| line::write(&BoardLine::Asked(Box::new(asked))));
@@ -330,7 +330,7 @@ impl State {
             Effect::Settled(front_end, id, by) => (front_end, BoardLine::Settled { id, by }),
             Effect::Withdrawn(front_end, id, why) => (front_end, BoardLine::Withdrawn { id, why }),
             Effect::Typed(front_end, id, names) => {
-                // A stopped front end shows older text until the next change.
+                // A slow front end misses this change, and shows older text until the field changes again.
                 if self.writers.get(&front_end).is_some_and(Writer::is_behind) {
                     return;
                 }

@@ -1,8 +1,8 @@
 //! Exchanges the typed content of a question between a front end and the board. No clock and no socket.
 //!
-//! The board orders the changes of all front ends: the last change of a field wins. A front end
-//! therefore drops a change to a field for which its own change is on the way to the board, and so
-//! comes later.
+//! The board orders the changes of all front ends: the last change of a field wins. While a front
+//! end's own change of a field is on the way to the board, the front end drops other changes of the
+//! field, because its own comes after them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,7 +16,7 @@ use crate::{
 /// The maximum size of the typed content of a question, in bytes of JSON. More is not kept.
 pub(super) const MAX_TYPED_BYTES: usize = 128 << 10;
 
-/// How many values of a field a front end may be behind.
+/// The maximum number of older values that are remembered for a field.
 const MAX_VALUES_BEHIND: usize = 64;
 
 /// The fields of a line, by name.
@@ -27,12 +27,12 @@ pub(super) type TypedFields = BTreeMap<String, RawJson>;
 pub(super) struct TypedSync {
     /// The number of the question in this front end, once it has the question.
     question: Option<u64>,
-    /// What the board has, as far as it is known here.
+    /// The board's content, as far as this front end knows it.
     shared: Typed,
     /// The changes of this front end that the board has not confirmed, by field.
     unconfirmed: BTreeMap<String, u64>,
     sent: u64,
-    /// The values that the front end has until the changes of others arrive there.
+    /// Older values, by field: the front end may show them until it applies the changes of others. They are not sent.
     behind: BTreeMap<String, Vec<TypedValue>>,
     /// The fields whose last change was made here.
     own: BTreeSet<String>,
@@ -42,13 +42,13 @@ pub(super) struct TypedSync {
     is_too_long: bool,
 }
 
-/// What follows from a change in this front end.
+/// How to handle a change in this front end.
 #[derive(Debug, PartialEq)]
 pub(super) enum LocalChange {
     Nothing,
     /// Send these fields, with the number of the change.
     Send(u64, Typed),
-    /// Too much is typed. Returned once.
+    /// The content exceeds [`MAX_TYPED_BYTES`]. Returned once.
     TooLong,
 }
 
@@ -61,12 +61,11 @@ impl TypedSync {
         self.remote(early)
     }
 
-    /// The number of the question in this front end.
     pub(super) fn question(&self) -> Option<u64> {
         self.question
     }
 
-    /// Takes the content that is typed here now, and the changes of others as they were applied.
+    /// Compares the content of this front end with the board's. `applied` has the changes of others as they are shown here.
     pub(super) fn local(&mut self, now: &Typed, applied: &Typed) -> LocalChange {
         let mut changed = Typed::new();
         for (name, value) in now {
@@ -100,7 +99,7 @@ impl TypedSync {
         LocalChange::Send(self.sent, changed)
     }
 
-    /// The board has this change, and all before it.
+    /// Notes that the board has this change and all earlier ones.
     pub(super) fn confirm(&mut self, change: u64) {
         self.unconfirmed.retain(|_, sent| *sent > change);
     }

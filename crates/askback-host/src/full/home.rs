@@ -15,7 +15,7 @@ const SEEN: usize = 8;
 
 const NAMES: usize = 4;
 
-/// The rows that the offers leave for the scrollback and for the hints.
+/// The rows of the screen that are kept free of offers, for the scrollback and the hints.
 const GLANCE_LEAVES: usize = 12;
 
 /// Narrower screens show only the description of an offer.

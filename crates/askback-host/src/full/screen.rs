@@ -286,7 +286,7 @@ impl Screen {
         (self.is_helping, self.issue) = (false, None);
         self.code.hide();
         self.reading = match desk.front().map(|front| front.step) {
-            // The status of a link is at the end.
+            // The status of a link comes last, so show the end.
             Some(Step::Opened(_)) => Reading::from_end(),
             _ => Reading::default(),
         };

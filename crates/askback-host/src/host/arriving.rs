@@ -232,7 +232,7 @@ impl Host {
         self.typed.insert(id, link.typed);
     }
 
-    /// Tells the program that holds a question what is typed in it now.
+    /// Sends the typed content of a question to the program that holds it.
     pub(super) fn note_typed(&mut self, server: ServerId, id: u64) {
         let Some(sent) = self.typed.get(&id) else {
             return;

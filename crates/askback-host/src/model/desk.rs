@@ -512,7 +512,7 @@ impl Desk {
         Some(open.stage.typed(&open.question.ask))
     }
 
-    /// Returns what a question held before the user typed anything.
+    /// Returns the content of a question when it was first shown, before anything was typed or restored.
     pub fn first_typed(&self, id: u64) -> Option<&Typed> {
         Some(&self.open(id)?.first)
     }
@@ -563,7 +563,7 @@ impl Desk {
         effects
     }
 
-    /// Cancels a question of a muted server. The user sees the first ones.
+    /// Cancels a question of a muted server. Tells the user about the first few only.
     fn asked_while_muted(&mut self, id: u64, question: &Question) -> Vec<Effect> {
         self.muted_questions = self.muted_questions.saturating_add(1);
         let message = question.ask.message().unwrap_or_default().to_owned();

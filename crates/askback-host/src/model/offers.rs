@@ -131,7 +131,7 @@ pub struct Offer {
 /// Another line about a tool or resource.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OtherLine {
-    /// What it does.
+    /// The label of its button.
     pub does: &'static str,
     /// The whole line.
     pub line: String,

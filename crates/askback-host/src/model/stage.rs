@@ -207,7 +207,7 @@ impl Stage {
         }
     }
 
-    /// Whether the user looks at a whole answer and may send it.
+    /// Whether the user reviews a complete answer before sending it.
     pub(super) fn is_reviewed(&self) -> bool {
         matches!(self, Self::Review(_) | Self::Reread(..))
     }
@@ -227,7 +227,7 @@ impl Stage {
         }
     }
 
-    /// Replaces the content of a field by what another front end sent. A review goes back to its
+    /// Replaces the content of a field with another front end's content. A review goes back to its
     /// form, because the user has not seen the new content.
     pub(super) fn retype(self, name: &str, now: &TypedValue) -> Self {
         match self {

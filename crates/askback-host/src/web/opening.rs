@@ -1,4 +1,4 @@
-//! How often the browser is opened without a request of the user.
+//! Limits how often questions open the browser.
 
 use std::time::Duration;
 
@@ -7,15 +7,15 @@ use tokio::time::Instant;
 /// The minimum time between two openings of the browser.
 const OPENING_PAUSE: Duration = Duration::from_secs(60);
 
-/// Limits how often a question opens the browser. A browser without JavaScript does not tell that it
-/// shows the page, so each question would open one more tab.
+/// Limits how often a question opens the browser. A browser without JavaScript does not report that it
+/// shows the page, so each question would open another tab.
 #[derive(Debug)]
 pub(super) struct OpeningPace {
     last: Instant,
 }
 
 impl OpeningPace {
-    /// The browser was opened now.
+    /// Starts as if the browser was opened at `now`.
     pub(super) fn new(now: Instant) -> Self {
         Self { last: now }
     }

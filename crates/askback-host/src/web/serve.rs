@@ -255,7 +255,7 @@ impl WebService {
                         return;
                     }
                 }
-                // A question does not wait.
+                // A new question is sent at once.
                 let is_question = tokio::select! {
                     () = sleep(PACE) => false,
                     changed = questions.changed() => changed.is_ok(),
@@ -420,7 +420,7 @@ fn refused(title: &str, words: &str, back: String) -> Answer {
     page(StatusCode::CONFLICT, &SaidPage { title, words, back })
 }
 
-/// Waits for a change, or forever if there is nothing that changes.
+/// Waits for a change. Waits forever if there is nothing to watch.
 async fn changed(news: Option<&mut watch::Receiver<()>>) {
     if let Some(news) = news
         && news.changed().await.is_ok()

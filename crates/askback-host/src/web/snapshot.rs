@@ -39,7 +39,7 @@ pub(super) struct Shared {
     /// The token of the forms of commands.
     pub(super) command_token: String,
     pub(super) changes: watch::Sender<u64>,
-    /// Notified when another question is in front.
+    /// Notified when another question comes to the front.
     pub(super) questions: watch::Sender<()>,
     /// Whether a browser shows the page.
     pub(super) is_open: watch::Sender<bool>,
@@ -114,7 +114,7 @@ impl Shared {
         tasks.unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Whether a call in the background changes its status by itself.
+    /// Whether a call in the background is still at work, so that its status may change at any time.
     pub(super) fn has_task_at_work(&self) -> bool {
         let tasks = self.tasks().map(|tasks| tasks.all());
         let mut tasks = tasks.into_iter().flatten();
@@ -132,7 +132,6 @@ impl Shared {
         wires.push(wire);
     }
 
-    /// The messages of a server.
     pub(super) fn wire(&self, server: ServerId) -> Option<ServerWire> {
         self.wires().iter().find(|wire| wire.id == server).cloned()
     }

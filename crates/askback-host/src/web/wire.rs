@@ -1,4 +1,4 @@
-//! Renders the messages of a server: a list of the newest, older ones, and one as a whole.
+//! Renders the messages of a server: the newest ones, older ones, and a single message.
 
 use std::time::SystemTime;
 

@@ -167,7 +167,7 @@ fn list_with(page: &mut Page, wire: &Wire, text: &str) {
     page.note(Style::Dim, MORE);
 }
 
-/// What happens to the list of calls at a message.
+/// How a message changes the set of open calls.
 enum Moment<'a> {
     Begins(u64),
     Ends(u64),
@@ -368,7 +368,7 @@ fn headers(page: &mut Page, headers: &[WireHeader]) {
     }
 }
 
-/// What a message is about.
+/// The summary of a message in one line.
 pub(super) fn summary(entry: &Entry) -> String {
     match (&entry.gist, &entry.answers) {
         (Gist::Response { outcome, .. }, Some(AnsweredRequest { method, .. })) if entry.is_sent => {

@@ -32,7 +32,7 @@ pub(crate) struct MessageView {
 /// The messages of one call, oldest first.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct CallView {
-    /// What took several rounds or questions.
+    /// If the call took several rounds or questions: how many, and its target.
     pub(crate) title: Option<(Words, PeerText)>,
     pub(crate) messages: Vec<MessageView>,
 }
@@ -56,9 +56,9 @@ pub(crate) struct WholeView {
     pub(crate) is_request: bool,
     pub(crate) facts: Vec<Words>,
     pub(crate) http: Option<HttpView>,
-    /// The message, indented if it is JSON.
+    /// The message, indented if it is JSON and was not cut.
     pub(crate) text: PeerText,
-    /// The number of characters that the text lacks.
+    /// The number of characters that were cut from the text.
     pub(crate) left: usize,
     /// The other messages of the call.
     pub(crate) others: Vec<MessageView>,

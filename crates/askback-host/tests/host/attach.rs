@@ -464,12 +464,12 @@ async fn the_user_is_told_that_a_program_ended() {
     }
 }
 
-/// What the user of a [`Typist`] sees.
+/// The text that the user of a [`Typist`] sees.
 #[derive(Debug, Clone, Default, PartialEq)]
 struct Seen {
     /// The text of each field of the form in front.
     fields: Vec<String>,
-    /// What was said outside of questions.
+    /// The messages outside of questions.
     said: String,
 }
 

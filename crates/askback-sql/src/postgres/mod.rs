@@ -70,8 +70,8 @@ impl Postgres {
         Ok(database)
     }
 
-    /// Creates missing tables in a transaction of the caller's. One process at a time does this, until the end of its
-    /// transaction.
+    /// Creates missing tables in the caller's transaction. Takes a lock until the transaction ends, so that one process
+    /// at a time does this.
     ///
     /// # Errors
     ///

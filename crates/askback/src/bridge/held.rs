@@ -113,8 +113,8 @@ impl LiveCalls {
         }
     }
 
-    /// Why the questions of a call were withdrawn. If it is not known which call asks, there must be
-    /// only one.
+    /// Returns why the questions of a call were withdrawn. If the call is not known, it must be the only
+    /// one; among several calls the reason stays unknown.
     pub(super) fn withdrawal(&self, call: Option<&Arc<LiveCall>>) -> Withdrawal {
         let state = self.lock();
         let mut live = state.live.values();

@@ -87,7 +87,7 @@ pub trait Answers: Send + Sync + 'static {
     }
 }
 
-/// Why a question was withdrawn, once it was.
+/// Receives the reason when a question is withdrawn.
 #[derive(Debug, Clone, Default)]
 pub struct Withdrawal(Arc<OnceLock<WithdrawalReason>>);
 
@@ -103,7 +103,7 @@ pub enum WithdrawalReason {
 }
 
 impl Withdrawal {
-    /// Returns the reason. `None` if the server withdrew the question, or if its call is not known.
+    /// Returns the reason. `None` if the question was not withdrawn, if the server withdrew it, or if its call is not known.
     pub fn reason(&self) -> Option<WithdrawalReason> {
         self.0.get().copied()
     }

@@ -444,7 +444,7 @@ impl Session {
                 session.subscription_ended(&id, ended);
             }
         });
-        // It replaces a subscription with the same id, which has ended.
+        // The id may have belonged to an earlier subscription, which has ended.
         self.subscriptions()
             .insert(subscription, AbortOnDrop(task.abort_handle()));
     }

@@ -24,8 +24,8 @@ pub enum SkillError {
     /// The server's entry of the skill breaks the rules of SEP-2640.
     #[error("the skill cannot be used: {0}")]
     Entry(String),
-    /// The skill does not list the file. If the server has added it, [get the skill](Client::skill) again, and have the
-    /// user agree to it again.
+    /// The skill does not list the file, or a skill with dynamic resources has it outside of its folder. If the server has
+    /// added the file, [get the skill](Client::skill) again, and have the user agree to it again.
     #[error("the skill does not list the file")]
     Unlisted,
     /// The file is not what the entry of the skill says. If the server has changed it, [get the skill](Client::skill)
@@ -114,8 +114,8 @@ impl Client {
 }
 
 /// Returns the content of a file of a skill that was read as a resource, if it is what the skill's entry says: its size,
-/// its digest, and for the `SKILL.md` the front matter. It proves only that the entry and the file fit together; both
-/// come from the same server.
+/// its digest, and for the `SKILL.md` the front matter. The files of a skill with dynamic resources have no size and no
+/// digest to check. This proves only that the entry and the file fit together; both come from the same server.
 ///
 /// # Errors
 ///

@@ -79,7 +79,8 @@ impl<'a> TransactionCommit<'a> {
     ///
     /// # Errors
     ///
-    /// If the claim could not be made, or is the claim of another commit with the same name.
+    /// If the claim could not be made or belongs to another commit with the same name, if it was made outside of a
+    /// transaction and never finished, or if the stored value does not deserialize.
     pub fn read_claim<T: DeserializeOwned>(
         &self,
         claim: Result<Claim, StoreError>,
@@ -120,7 +121,7 @@ impl<'a> TransactionCommit<'a> {
         Ok(recorded.to_vec())
     }
 
-    /// Notes that the claim was finished with these bytes, and returns the value as later attempts read it.
+    /// Records that the claim was finished with these bytes. Returns the value as later attempts read it.
     ///
     /// # Errors
     ///

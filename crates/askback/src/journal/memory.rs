@@ -135,7 +135,7 @@ impl Call {
         }
     }
 
-    /// Continues a parked call if it has been answered; otherwise sets who holds it.
+    /// Returns a parked call that has been answered already, unless `keep` has a lease. Otherwise sets its lease to `keep`.
     fn hand_over(&mut self, request: &ParkRequest<'_>) -> ParkOutcome {
         if request.keep.is_none() && self.answers.values().any(Option::is_some) {
             return ParkOutcome::Answered(self.taken(request.call));

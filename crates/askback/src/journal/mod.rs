@@ -244,8 +244,9 @@ pub struct LogEvent {
 pub trait Journal: Send + Sync {
     /// Parks a call with the messages for its client.
     ///
-    /// Each record is sealed with random bytes of its own. If the call is already parked in this epoch with the same
-    /// record, the request is a repetition whose first outcome was lost: its messages are not stored again.
+    /// Each record is sealed with its own random bytes, so the same record means the same request. If the call is already
+    /// parked in this epoch with the same record, the request is a repetition whose first outcome was lost: its messages
+    /// are not stored again.
     fn park<'a>(&'a self, call: ParkRequest<'a>) -> StoreFuture<'a, ParkOutcome>;
 
     /// Stores the first answer to a question, and takes the call if no process works on it.
@@ -299,7 +300,7 @@ pub trait Journal: Send + Sync {
     /// Removes entries that expired at `now` or earlier, and returns how many.
     fn purge(&self, now: Millis) -> StoreFuture<'_, usize>;
 
-    /// Counts what is in the journal, for an operator. Reads all calls, so it is not for a server to do often.
+    /// Counts the contents of the journal, for an operator. Reads all calls, so do not call it often.
     fn status(&self, now: Millis) -> StoreFuture<'_, JournalStatus>;
 }
 
@@ -386,12 +387,12 @@ pub struct JournalStatus {
     pub running_calls: u64,
     /// The calls that any process should have continued: their timer or the lease of their process has ended.
     pub overdue_calls: u64,
-    /// For how long the first of them has been overdue. A healthy fleet continues a call within half a second.
+    /// How long the oldest overdue call has been overdue. A healthy fleet continues a call within half a second.
     pub lag: Duration,
-    /// When the first waiting call continues without an answer: its timer ends, or the time for the answer is over. `None`
-    /// if no call waits for a time.
+    /// When the first waiting call continues without an answer, because its timer ends or the time for the answer is over.
+    /// `None` if no waiting call has such a time.
     pub next_wake: Option<Millis>,
-    /// The questions without an answer. Those of tasks are not counted, because their status has them, which is sealed.
+    /// The questions without an answer. Questions of tasks are not counted, because they are in the sealed status of the task.
     pub open_questions: u64,
     /// The processes that work on a call now. A process without a call is not known to the journal.
     pub busy_processes: u64,

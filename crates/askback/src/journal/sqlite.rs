@@ -117,7 +117,7 @@ impl OwnParkRequest {
         self.hand_over(transaction)
     }
 
-    /// Continues a parked call if it has been answered; otherwise sets who holds it.
+    /// Returns a parked call that has been answered already, unless `keep` has a lease. Otherwise sets its lease to `keep`.
     fn hand_over(&self, transaction: &Transaction<'_>) -> Result<ParkOutcome, StoreError> {
         if self.keep.is_none() {
             let taken = taken(transaction, self.call, false)?;

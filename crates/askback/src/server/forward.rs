@@ -284,8 +284,8 @@ impl ForwardClient {
         }
     }
 
-    /// Ends a subscription of the client, because the server behind this one refused or ended it: with the error, or
-    /// else with a result. Returns whether it was open.
+    /// Ends a subscription of the client, because the server behind this one refused or ended it. Sends `error`, or a
+    /// result if there is no error. Returns whether the subscription was open.
     pub fn end_subscription(&self, subscription: &RequestId, error: Option<&ErrorObject>) -> bool {
         let client = self.0.upgrade();
         client.is_some_and(|client| client.end_subscription(subscription, error))

@@ -97,7 +97,7 @@ impl Keys {
         }
     }
 
-    /// Reads from the store that the server was given. A default store is made on first use, and not by this.
+    /// Reads from the store that the server was given. A default store is not checked: it is created on first use.
     #[cfg(feature = "http-server")]
     pub(super) async fn check_store(&self) -> Result<(), StoreError> {
         match &self.given {

@@ -26,7 +26,7 @@ const ENCODED: AsciiSet = NON_ALPHANUMERIC
 
 const MAIN_FILE: &str = "SKILL.md";
 
-/// The maximum number of folders in the folder of a skill.
+/// The maximum number of folders of a skill, including its own.
 const MAX_FOLDERS: usize = 512;
 
 /// The maximum length of a name, in characters (Agent Skills).
@@ -69,8 +69,8 @@ pub(super) struct OfferedSkill {
 }
 
 impl Skill {
-    /// Makes a skill from the text of its `SKILL.md`. It begins with YAML between two lines `---`, with at least `name`
-    /// and `description`. Mistakes are reported when the server is built.
+    /// Makes a skill from the text of its `SKILL.md`. The text begins with YAML between two lines `---`, with at least
+    /// `name` and `description`. Mistakes are reported when the server is built.
     pub fn new(text: impl Into<String>) -> Self {
         let text = text.into().into_bytes();
         Self::of(
@@ -79,7 +79,7 @@ impl Skill {
         )
     }
 
-    /// Makes a skill from a folder with a `SKILL.md`, and reads all its files now. The folder has the name of the
+    /// Makes a skill from a folder with a `SKILL.md`, and reads all its files now. The folder must have the name of the
     /// skill. Files and folders whose name begins with a dot are left out.
     ///
     /// Symbolic links and files that are not plain ones are mistakes, so that nothing outside of the folder is served.
@@ -298,7 +298,7 @@ fn read_folder(root: &Path) -> Result<BTreeMap<String, Arc<[u8]>>, String> {
             if name.starts_with('.') {
                 continue;
             }
-            // Of the entry itself: a symbolic link is neither a folder nor a file.
+            // Does not follow a symbolic link, which is neither a folder nor a file.
             let kind = entry.file_type().map_err(at_folder)?;
             if kind.is_dir() {
                 folders.push((path, format!("{above}{name}/")));

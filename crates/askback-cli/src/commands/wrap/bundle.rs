@@ -28,7 +28,7 @@ use crate::{
 /// The maximum size of all packed files, in bytes.
 const MAX_BUNDLE_BYTES: u64 = 512 << 20;
 
-/// The maximum number of packed files.
+/// The maximum number of files that are packed from the folder.
 const MAX_BUNDLE_FILES: usize = 10_000;
 
 /// The maximum depth of packed folders.
@@ -56,7 +56,8 @@ const KEY_ENDS: [&str; 9] = [
 /// Beginnings of the names of SSH keys.
 const KEY_BEGINNINGS: [&str; 4] = ["id_dsa", "id_ecdsa", "id_ed25519", "id_rsa"];
 
-/// Suffixes of files with settings. Their names may suggest a secret; names of programs may not.
+/// Suffixes of files with settings. A file with one of them, or without a suffix, is refused if its name suggests a
+/// secret. Source files such as `token.py` are packed.
 const SETTING_ENDS: [&str; 9] = [
     ".cfg",
     ".conf",
@@ -69,7 +70,7 @@ const SETTING_ENDS: [&str; 9] = [
     ".yml",
 ];
 
-/// The marks of a private key in a file.
+/// Texts that mark a private key in a file.
 const KEY_MARKS: [&str; 2] = ["PRIVATE KEY-----", "PRIVATE KEY BLOCK-----"];
 
 /// The parts of a bundle.
@@ -78,14 +79,13 @@ pub(super) struct Bundle<'a> {
     pub path: &'a Path,
     /// The folder with the server's files.
     pub folder: Option<&'a Path>,
-    /// This program.
+    /// The running `askback`, which is copied into the bundle.
     pub program: &'a Path,
     pub target: &'a Target,
     /// The options of `askback wrap`.
     pub options: Vec<String>,
 }
 
-/// A file of the bundle.
 struct PackedFile {
     /// The name in the bundle, with `/` between folders.
     name: String,
@@ -135,7 +135,7 @@ fn build(bundle: &Bundle<'_>) -> Result<Page, Error> {
     };
     let file = own_files::create_new(bundle.path).map_err(|error| unwritten(&error))?;
     if let Err(error) = pack(file, &text, &files) {
-        // The file is ours, and not whole.
+        // This call created the file, and it is incomplete.
         let _ = fs::remove_file(bundle.path);
         return Err(unwritten(&error));
     }
@@ -144,7 +144,7 @@ fn build(bundle: &Bundle<'_>) -> Result<Page, Error> {
     Ok(page)
 }
 
-/// Checks the words that go into the manifest, which each user of the bundle can read.
+/// Rejects words that look like secrets or hold `${`: every user of the bundle can read the manifest.
 fn check_words(
     name: &str,
     program: &str,
@@ -178,7 +178,7 @@ fn secret(error: impl Into<Words>) -> Error {
         .hint("Each user of the bundle can read it. Let the server read the secret from a file of its user.")
 }
 
-/// All files of the bundle, except the manifest.
+/// Returns the files to pack: this program and the files of the folder.
 fn files(bundle: &Bundle<'_>) -> Result<Vec<PackedFile>, Error> {
     let program = bundle.program;
     let size = fs::metadata(program).map_err(|error| Error::unread(program, error))?;
@@ -258,7 +258,7 @@ fn add_folder(
     Ok(())
 }
 
-/// Why no file with this name is packed.
+/// Returns why a file with this name is not packed. `None` if it may be packed.
 fn refused_name(name: &str) -> Option<&'static str> {
     let lower = name.to_ascii_lowercase();
     let ends = |ends: &[&str]| ends.iter().any(|end| lower.ends_with(end));
@@ -286,7 +286,7 @@ fn has_private_key(path: &Path) -> io::Result<bool> {
     Ok(KEY_MARKS.iter().any(|mark| head.contains(mark)))
 }
 
-/// Opens a file to read. A link that took its place is not followed, and a pipe is not waited for.
+/// Opens a file. Does not follow a link or wait for a pipe that has replaced the file since it was checked.
 #[cfg(unix)]
 fn open(path: &Path) -> io::Result<File> {
     use rustix::fs::{Mode, OFlags};
@@ -317,10 +317,10 @@ fn program_name() -> &'static str {
     }
 }
 
-/// The word as the manifest has it: a packed file is named by its place in the bundle.
+/// Returns a word of the server's command as the manifest has it. The path of a packed file becomes its path in the bundle.
 fn packed_word(word: &str, files: &[PackedFile], folder: Option<&Path>) -> Result<String, Error> {
     let path = Path::new(word);
-    // A word is a file of the folder if it is relative to the folder, or to this folder.
+    // A word names a packed file by a path that begins with the folder, or is relative to it.
     let inside = folder.and_then(|folder| {
         let relative = path.strip_prefix(folder).unwrap_or(path);
         let name = format!("{FILES}/{}", relative.to_str()?.replace('\\', "/"));
@@ -370,12 +370,12 @@ fn pack(file: impl Write, manifest: &str, files: &[PackedFile]) -> io::Result<()
     let mut zip = ZipArchiveWriter::new(file);
     add(&mut zip, "manifest.json", false, manifest.as_bytes())?;
     for packed in files {
-        // The program itself may be a link.
+        // The path of the running program may be a link, which is followed.
         let source = match packed.name == program_name() {
             true => File::open(&packed.path)?,
             false => open(&packed.path)?,
         };
-        // A file that grows is cut at the size that was checked.
+        // Pack no more than the size that was checked, even if the file grows.
         let source = source.take(packed.bytes);
         add(&mut zip, &packed.name, packed.is_program, source)?;
     }
@@ -390,7 +390,7 @@ fn add(
 ) -> io::Result<()> {
     let mode = if is_program { 0o755 } else { 0o644 };
     let mut file = zip.new_file(name).unix_permissions(mode);
-    // The first day of the format, so that equal files make equal bundles.
+    // The earliest time in a zip file, so that equal files make equal bundles.
     if let Some(day) = UtcDateTime::from_components(1980, 1, 1, 0, 0, 0, 0) {
         file = file.last_modified(day);
     }

@@ -41,7 +41,7 @@ pub enum Flaw {
     SamplingUndeclared,
     NoLinksInRevision,
     NoFormsInRevision,
-    /// The server asks in older revisions alone, and the client speaks the newest.
+    /// The server asks only in older revisions, and the client speaks the newest.
     AsksInOlderAlone,
     /// The server does not speak a revision of the client, or closes the connection.
     NoConnection,
@@ -189,7 +189,7 @@ impl Verdict {
 }
 
 impl Judgement {
-    /// The worst of these reasons decides.
+    /// The verdict is the worst verdict of the reasons.
     pub fn of(reasons: Vec<Reason>) -> Self {
         let verdicts = reasons.iter().map(|reason| reason.flaw.verdict());
         Self {

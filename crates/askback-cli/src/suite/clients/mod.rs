@@ -1,10 +1,12 @@
 //! How known clients handle the questions of the tools that a suite calls.
 //!
-//! Each case that calls a tool runs once with a client that can be asked everything. If a client can be asked less, or
-//! is sent other forms because of its revision or name, its cases run once more in its place. Then [`judge`] decides
-//! from what was recorded of each client.
+//! Each case that calls a tool runs once with a client that can be asked everything. If some clients cannot be asked any
+//! question of a case, the case runs once more with a client that declares no questions. For each other client that can
+//! be asked only some of the questions, or speaks an older revision, the case runs once more with the client's name,
+//! revision and capabilities. Then [`judge`] decides from what was recorded of each client.
 //!
-//! A server that says in the newest revision that it asks in older ones alone is run in [`older::REVISION`], too.
+//! If the server says in the newest revision that it asks only in older ones, the case also runs in
+//! [`older::REVISION`].
 
 mod judge;
 mod preview;
@@ -50,7 +52,7 @@ pub struct ToolRow {
     pub cells: Vec<Option<Cell>>,
 }
 
-/// The verdict on the questions of a tool in a client.
+/// The verdict on how a client handles the questions of a tool.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Cell {
     pub verdict: Verdict,
@@ -65,13 +67,13 @@ pub struct Cell {
 /// The kind of client that a case runs with. Clients with the same key see the same questions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum RunKey {
-    /// The client can be asked all that the tool asks, in the newest revision.
+    /// A client that can be asked everything, in the newest revision. Also used for a case that asks nothing there.
     Everything,
-    /// The client can be asked everything, in the newest revision in which the server asks.
+    /// A client that can be asked everything, in [`older::REVISION`].
     Older,
-    /// The client can be asked nothing that the tool asks.
+    /// A client that declares no questions.
     Nothing,
-    /// The client can be asked a part, or speaks an older revision.
+    /// The client with this name. It can be asked only some of the questions, or speaks an older revision.
     Client(&'static str),
 }
 
@@ -112,7 +114,7 @@ pub async fn matrix(
             runs.insert((RunKey::Older, run.planned.case.name.as_str()), run);
         }
     }
-    // The other runs, with the cases of each.
+    // The cases of each further run.
     let mut more: BTreeMap<RunKey, Vec<PlannedRun<'_>>> = BTreeMap::new();
     for (_, case) in &calls {
         let keys = clients.iter().map(|client| RunKey::of(client, &runs, case));
@@ -155,7 +157,7 @@ pub async fn matrix(
 
 type Runs<'a> = BTreeMap<(RunKey, &'a str), CaseRun<'a>>;
 
-/// The runs of these cases in the newest revision that the server has.
+/// Plans to run these cases in the newest revision of the server.
 fn newest<'a>(cases: &[&'a Case]) -> Vec<PlannedRun<'a>> {
     let planned = cases.iter().map(|case| PlannedRun {
         case,
@@ -177,12 +179,12 @@ fn asks_in_older(run: &CaseRun<'_>) -> bool {
     run.asked.is_empty() && said.is_some_and(|ended| older::is_meant_by_error(ended.text.raw()))
 }
 
-/// Whether the case asks in an older revision alone.
+/// Whether the case asks only in an older revision.
 fn is_older(runs: &Runs<'_>, case: &Case) -> bool {
     runs.contains_key(&(RunKey::Older, case.name.as_str()))
 }
 
-/// The run with a client that can be asked everything.
+/// Returns the run with a client that can be asked everything, in the revision in which the case asks.
 fn base<'r, 'a>(runs: &'r Runs<'a>, case: &'r Case) -> Option<&'r CaseRun<'a>> {
     let of = |key| runs.get(&(key, case.name.as_str()));
     of(RunKey::Older).or_else(|| of(RunKey::Everything))
@@ -215,7 +217,7 @@ async fn play<'a>(
 }
 
 impl RunKey {
-    /// The run that shows what the client is asked in this case.
+    /// Returns the key of the run that shows what the client is asked in this case.
     fn of(client: &'static KnownClient, runs: &Runs<'_>, case: &Case) -> Self {
         let modes = modes(runs, case);
         let is_newest = client.newest() == Some(Revision::LATEST);

@@ -117,7 +117,7 @@ fn put_fields(page: &mut Page, schema: &FormSchema, drawing: FormDrawing) {
     }
 }
 
-/// The value that is in the field at first.
+/// Adds the value that the field has before the user changes it.
 fn put_value(page: &mut Page, field: &Field, drawing: FormDrawing) {
     match &field.kind {
         FieldKind::Choice(choice) => {

@@ -423,8 +423,8 @@ impl Connection {
     }
 }
 
-/// Whether this HTTP status comes from a gateway that has no server, or gave up waiting for it. The
-/// server may have received the request nevertheless.
+/// Whether this HTTP status (502, 503 or 504) may come from a gateway that cannot reach its server, or
+/// that stopped waiting for it. The server may have received the request.
 #[must_use]
 pub fn is_from_gateway(status: u16) -> bool {
     matches!(status, 502..=504)

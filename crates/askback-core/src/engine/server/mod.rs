@@ -504,8 +504,8 @@ impl Connection {
         }
     }
 
-    /// Ends a subscription that a server behind this one refused or ended: with its error, or else with its result.
-    /// Returns whether there was one.
+    /// Ends a subscription that a server behind this one refused or ended. Sends `error`, or a result if there is no error.
+    /// Returns whether the subscription was open.
     pub fn end_subscription(&mut self, id: &RequestId, error: Option<&ErrorObject>) -> bool {
         let Some(index) = self.subscription(id) else {
             return false;

@@ -1,4 +1,4 @@
-//! The routes that tell a balancer or a supervisor how the process is.
+//! The health routes for balancers and supervisors.
 
 use std::{
     sync::{
@@ -26,13 +26,13 @@ use crate::{journal::SessionId, server::Shared};
 const LIVE_PATH: &str = "/healthz";
 const READY_PATH: &str = "/readyz";
 
-/// How long the result of a check answers further requests.
+/// How long the result of a check is reused for further requests.
 const HEALTH_RESULT_TTL: Duration = Duration::from_secs(1);
 
 /// How long the store and the journal may take to answer together.
 const HEALTH_CHECK_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// Why the process is not ready: a constant, so that no response tells anything of the machine.
+/// Whether the process is ready, or a fixed text that says why not. No response has details of an error.
 type Verdict = Result<(), &'static str>;
 
 #[derive(Clone)]
@@ -87,7 +87,7 @@ impl Health {
             return verdict;
         }
         if !inner.is_checking.swap(true, Ordering::AcqRel) {
-            // In its own task: a client that gives up must not end a check that others wait for.
+            // In its own task, because other clients may wait for the check after this one has disconnected.
             let inner = Arc::clone(inner);
             tokio::spawn(async move {
                 let verdict = inner.check().await;

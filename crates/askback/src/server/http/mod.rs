@@ -182,9 +182,9 @@ impl Endpoint {
     /// - `/readyz`: 200 if the store and the journal of the [fleet](crate::Fleet) answer and the process is not
     ///   stopping, else 503 with a sentence that says which of them it is.
     ///
-    /// They take any `Host`, need no token, and are no requests of MCP: no session, span, count or rate limit sees
-    /// them. However many clients ask, one check runs at a time. Its result answers for a second, and it ends after
-    /// two.
+    /// The paths accept any `Host` and need no token. Their requests are not MCP requests: they have no session and no
+    /// span, and metrics and rate limits ignore them. One check runs at a time, for at most two seconds, and its result
+    /// answers all requests of the next second.
     ///
     /// This applies to [`serve`](Self::serve) and [`serve_until`](Self::serve_until).
     pub fn health_routes(mut self) -> Self {

@@ -99,11 +99,11 @@ pub(super) async fn tell(state: Arc<HttpState>, message: Bytes) -> BridgeOutcome
     BridgeOutcome::Done
 }
 
-/// Posts a session's message that has no response, until the server accepts it. If the connection
-/// is refused or breaks, or the server is busy, or a gateway has no server, the server may be
-/// restarting or be one of several, so the message is posted again for as long, and at least as
-/// often, as a broken stream is resumed. A server that refuses connections gets less time than one
-/// that responds. A duplicate answer is harmless.
+/// Posts a session's message that has no response, until the server accepts it. The server may be
+/// restarting, or be one of several, so the message is posted again if the connection is refused or
+/// breaks, or if the status is 502, 503 or 504. Attempts without a response end after
+/// `stream_unreachable`. After that, a status is still retried until there were
+/// `stream_resumptions` retries. A duplicate answer is harmless.
 async fn post_until_taken(state: &HttpState, message: Bytes) -> Result<Response, RequestLoss> {
     let set = |headers: &mut HeaderMap| state.set_session(headers);
     let begun = Instant::now();

@@ -15,7 +15,7 @@ use askback::journal::{
 };
 use tokio::time::sleep;
 
-/// What is lost of a request to park a call.
+/// The part of a request to park a call that is lost.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum ParkLoss {
     Request,
