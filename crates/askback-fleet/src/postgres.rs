@@ -31,8 +31,9 @@ use crate::{
 /// at the same moment may exceed it.
 ///
 /// While PostgreSQL cannot be reached, each operation waits and is repeated, for
-/// [`PostgresSettings::wait`](askback_sql::PostgresSettings::wait). If PostgreSQL refuses the user, the operation fails
-/// at once.
+/// [`PostgresSettings::wait`](askback_sql::PostgresSettings::wait). An operation that takes a lease is not repeated
+/// here, because the lease may be over by then: the server repeats it with a new lease. If PostgreSQL refuses the user,
+/// the operation fails at once.
 pub struct PostgresStore {
     database: Postgres,
     max_bytes: usize,
@@ -72,6 +73,9 @@ impl PostgresStore {
 const MIN_RECONNECT_PAUSE: Duration = Duration::from_millis(50);
 const MAX_RECONNECT_PAUSE: Duration = Duration::from_secs(1);
 
+/// The longest outage for which an operation that takes a lease is repeated.
+const NOT_REPEATED: Duration = Duration::ZERO;
+
 /// The pauses between the attempts of an operation while PostgreSQL cannot be reached.
 struct Outage {
     begun: Instant,
@@ -107,16 +111,21 @@ impl Outage {
 ///
 /// | repeated after its commit | effect |
 /// |---|---|
-/// | `park` | finds its record, and stores nothing |
-/// | `answer` | is a duplicate: the call goes on when its lease is over |
-/// | `due` | leaves what it took: it goes on when its lease is over |
+/// | `park` | finds its record, and stores only its new lease |
+/// | `answer` | is a duplicate: the call goes on when its lease is over; a task that is not durable ends as interrupted |
+/// | `due` | leaves what it took: it goes on when its lease is over; a task that is not durable ends as interrupted |
 /// | `claim` | is busy, and then abandoned: the outcome is reported as unknown, and the effect does not happen |
 /// | `Journal::finish` | finds the call ended |
 /// | other methods | store the same again |
+///
+/// Work that takes a lease is repeated by its caller, with a new lease: its maximum is [`NOT_REPEATED`].
 macro_rules! within {
     ($store:ident, [$($mutable:tt)?] $connection:ident => $work:expr) => {
+        within!($store, $store.database.wait(), [$($mutable)?] $connection => $work)
+    };
+    ($store:ident, $max_wait:expr, [$($mutable:tt)?] $connection:ident => $work:expr) => {
         Box::pin(async move {
-            let mut outage = Outage::new($store.database.wait());
+            let mut outage = Outage::new($max_wait);
             loop {
                 let attempt = async {
                     let $($mutable)? $connection = $store.database.client().await?;
@@ -136,7 +145,10 @@ macro_rules! within {
 /// Does work in a transaction.
 macro_rules! write {
     ($store:ident, $transaction:ident => $work:expr) => {
-        within!($store, [mut] connection => {
+        write!($store, $store.database.wait(), $transaction => $work)
+    };
+    ($store:ident, $max_wait:expr, $transaction:ident => $work:expr) => {
+        within!($store, $max_wait, [mut] connection => {
             let $transaction = connection.transaction().await?;
             let done = $work.await?;
             $transaction.commit().await?;
@@ -179,11 +191,15 @@ impl Store for PostgresStore {
 
 impl Journal for PostgresStore {
     fn park<'a>(&'a self, call: ParkRequest<'a>) -> StoreFuture<'a, ParkOutcome> {
-        write!(self, transaction => journal::park(&transaction, &call, self.max_bytes))
+        let max_wait = match call.keep {
+            Some(_) => NOT_REPEATED,
+            None => self.database.wait(),
+        };
+        write!(self, max_wait, transaction => journal::park(&transaction, &call, self.max_bytes))
     }
 
     fn answer<'a>(&'a self, answer: AnswerRequest<'a>) -> StoreFuture<'a, AnswerOutcome> {
-        write!(self, transaction => journal::answer(&transaction, &answer))
+        write!(self, NOT_REPEATED, transaction => journal::answer(&transaction, &answer))
     }
 
     fn finish<'a>(&'a self, end: FinishRequest<'a>) -> StoreFuture<'a, bool> {
@@ -201,7 +217,7 @@ impl Journal for PostgresStore {
     }
 
     fn due(&self, lease: Lease, now: Millis, most: usize) -> StoreFuture<'_, Vec<TakenCall>> {
-        within!(self, [mut] connection => {
+        within!(self, NOT_REPEATED, [mut] connection => {
             if !journal::is_due(&connection, now).await? {
                 return Ok(Vec::new());
             }

@@ -97,7 +97,7 @@ impl SqlError {
         }
     }
 
-    /// Creates the error of an operation whose connection is lost, or could not be made.
+    /// Creates the error of an operation whose connection is lost, or that got none.
     #[cfg(feature = "postgres")]
     fn disconnected(why: String) -> Self {
         Self {
@@ -106,8 +106,8 @@ impl SqlError {
         }
     }
 
-    /// Whether the database could not be reached, did not answer in time, or closed the connection. The same operation
-    /// may succeed later. A refused user or statement is another kind of error.
+    /// Whether the database could not be reached, did not answer in time, or closed the connection, or no connection
+    /// became free in time. The same operation may succeed later. A refused user or statement is another kind of error.
     ///
     /// If the connection was lost during a statement, PostgreSQL may have carried the statement out.
     #[must_use]

@@ -44,6 +44,9 @@ pub use askback_core::{
 
 use crate::{answer::Answer, entropy::entropy, flow::AnswerRule};
 
+/// The longest challenge that is signed, in bytes. A longer one could fill a user's list of receipts.
+const CHALLENGE_MAX_BYTES: usize = 128;
+
 /// The public key of a user's receipts, in base64url as text. A host uses a different key for each server.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct WitnessKey([u8; 32]);
@@ -224,7 +227,15 @@ pub fn verify_chain(receipts: &[Receipt]) -> Result<(), ChainError> {
 /// Returns the first invalid receipt.
 pub fn verify_chain_from(first: u64, receipts: &[Receipt]) -> Result<(), ChainError> {
     let mut previous: Option<&Receipt> = None;
-    for (number, receipt) in (first..).zip(receipts) {
+    let mut numbers = first..=u64::MAX;
+    for receipt in receipts {
+        let Some(number) = numbers.next() else {
+            let reason = "there is no number for the next receipt";
+            return Err(ChainError {
+                number: u64::MAX,
+                reason,
+            });
+        };
         let wrong = |reason| ChainError { number, reason };
         if Witness::verify(receipt.clone()).is_none() {
             return Err(wrong("the signature does not fit"));
@@ -303,10 +314,13 @@ impl ReceiptSigner {
     }
 
     /// Signs a receipt, which follows the previous receipt of the same key. Returns `None` if the server did not ask
-    /// for one.
+    /// for one, or its challenge has more than 128 bytes.
     #[must_use]
     pub fn sign(&self, shown: ShownQuestion<'_>, previous: Option<&Receipt>) -> Option<Receipt> {
         let challenge = shown.question.meta()?.challenge()?;
+        if challenge.len() > CHALLENGE_MAX_BYTES {
+            return None;
+        }
         let previous_digest = match previous {
             Some(previous) => Some(previous.digest().ok()?),
             None => None,

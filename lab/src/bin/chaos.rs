@@ -11,7 +11,8 @@
 //! `--calls` is the number per client. The last line has the totals, and the exit status is 1 if anything was lost, was
 //! booked twice, or reached another user. `calls.log` in the folder has a line per call. `--kill-engine` kills PostgreSQL
 //! and the bus again and again, `--cut-engine` stops them for 3 or 13 seconds, and `--calm` kills no process of the
-//! fleet. This program also runs as these processes, with `--serve ADDRESS FOLDER JOURNAL BUS`.
+//! fleet, so a call that ends before its first question counts as lost. This program also runs as these processes, with
+//! `--serve ADDRESS FOLDER JOURNAL BUS`.
 
 #![allow(
     clippy::print_stdout,

@@ -126,6 +126,12 @@ impl Tally {
         self.lost + self.twice + self.wrong_owner == 0
     }
 
+    /// Returns how often the engines failed and worked again.
+    #[must_use]
+    pub fn engine_failures(&self) -> u64 {
+        self.engine_failures
+    }
+
     fn add(&mut self, other: Self) {
         self.calls += other.calls;
         self.deaths += other.deaths;
@@ -195,7 +201,7 @@ pub async fn run(settings: &Settings) -> install::Result<Option<Tally>> {
     let target = settings.program.ancestors().nth(2).unwrap_or(&folder);
     let target = target.join("tmp/interop-rmcp");
     let at_once = Arc::new(Semaphore::new(settings.at_once));
-    let troubled = tokio::spawn(make_trouble(Arc::clone(&scene), settings.trouble));
+    let troubled = tokio::spawn(make_trouble(Arc::clone(&scene)));
     let mut working = JoinSet::new();
     for (number, kind) in clients::all(&settings.clients).into_iter().enumerate() {
         let log = fs::File::create(folder.join(format!("client-{number}.log")))?;
@@ -209,7 +215,7 @@ pub async fn run(settings: &Settings) -> install::Result<Option<Tally>> {
             let mut caller = caller;
             let mut call = 0;
             // Calls that end before their first question are repeated.
-            while tally.calls < calls {
+            while tally.calls < calls || scene.waits_for_failure() {
                 if tally.before > MAX_ENDED_BEFORE {
                     let why = format!(
                         "{kind}: {MAX_ENDED_BEFORE} calls ended before their first question"
@@ -233,7 +239,8 @@ pub async fn run(settings: &Settings) -> install::Result<Option<Tally>> {
         all.add(tally);
     }
     scene.is_over.store(true, Ordering::Relaxed);
-    all.engine_failures = troubled.await??;
+    troubled.await??;
+    all.engine_failures = scene.engine_failures.load(Ordering::Relaxed);
     all.hints = scene.nodes.hints();
     let bookings = scene.bookings()?;
     all.deaths = scene.nodes.deaths.load(Ordering::Relaxed);
@@ -253,22 +260,29 @@ pub async fn run(settings: &Settings) -> install::Result<Option<Tally>> {
     Ok(Some(all))
 }
 
-/// Makes the engines fail again and again until the calls are over. Returns how often.
-async fn make_trouble(scene: Arc<Scene>, trouble: EngineTrouble) -> io::Result<u64> {
+/// Makes the engines fail again and again until the calls are over.
+async fn make_trouble(scene: Arc<Scene>) -> io::Result<()> {
     let mut turn = 0;
-    while trouble != EngineTrouble::default() && !scene.is_over.load(Ordering::Relaxed) {
+    while scene.trouble != EngineTrouble::default() {
         sleep(Duration::from_millis(
             MIN_PEACE_MILLIS + scene.below(MIN_PEACE_MILLIS),
         ))
         .await;
-        engines::fail_once(&scene.engines, trouble, turn).await?;
+        if scene.is_over.load(Ordering::Relaxed) {
+            break;
+        }
+        engines::fail_once(&scene.engines, scene.trouble, turn).await?;
+        scene.engine_failures.fetch_add(1, Ordering::Relaxed);
         turn += 1;
     }
-    Ok(turn as u64)
+    Ok(())
 }
 
 /// How many calls of a client may end before their first question.
 const MAX_ENDED_BEFORE: u64 = 200;
+
+/// How long calls go on until the engines have failed once and work again.
+const FIRST_FAILURE: Duration = Duration::from_secs(60);
 
 /// The minimum time between two failures of the engines. The maximum is twice as long.
 const MIN_PEACE_MILLIS: u64 = 2500;
@@ -298,7 +312,8 @@ async fn one_call(
     let ended = Instant::now();
     let state = scene.calls().remove(name).unwrap_or_default();
     let is_failed = matches!(outcome, Outcome::Failed(_));
-    let is_before = is_failed && state.asked == 0;
+    // If no process is killed, there is no reason for it.
+    let is_before = is_failed && state.asked == 0 && !scene.is_calm;
     tally.questions += u64::from(state.asked);
     tally.calls += u64::from(!is_before);
     let (count, why) = match outcome {
@@ -371,8 +386,12 @@ struct CallState {
 struct Scene {
     nodes: Nodes,
     engines: SharedEngines,
+    trouble: EngineTrouble,
+    /// How often the engines have failed and worked again.
+    engine_failures: AtomicU64,
     gateway: Option<Gateway>,
     is_calm: bool,
+    begun: Instant,
     is_over: AtomicBool,
     url: String,
     /// By the name of the person.
@@ -416,8 +435,11 @@ impl Scene {
         let scene = Arc::new(Self {
             nodes,
             engines: Arc::new(Mutex::new(engines)),
+            trouble: settings.trouble,
+            engine_failures: AtomicU64::new(0),
             gateway,
             is_calm: settings.is_calm,
+            begun: Instant::now(),
             is_over: AtomicBool::new(false),
             url: format!("http://{address}/mcp"),
             calls: Mutex::default(),
@@ -431,6 +453,13 @@ impl Scene {
 
     fn calls(&self) -> MutexGuard<'_, HashMap<String, CallState>> {
         self.calls.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether the engines are still to fail for the first time.
+    fn waits_for_failure(&self) -> bool {
+        self.trouble != EngineTrouble::default()
+            && self.engine_failures.load(Ordering::Relaxed) == 0
+            && self.begun.elapsed() < FIRST_FAILURE
     }
 
     fn write_down(&self, line: &str) -> io::Result<()> {

@@ -15,6 +15,8 @@ async fn check(name: &str, change: impl FnOnce(&mut Settings)) -> Result {
     // Without an engine it is left out with a message, and fails in CI.
     if let Some(tally) = chaos::run(&settings).await? {
         assert!(tally.holds(), "{tally}; see {}", settings.folder.display());
+        let has_trouble = settings.trouble != EngineTrouble::default();
+        assert_eq!(tally.engine_failures() > 0, has_trouble, "{tally}");
     }
     Ok(())
 }

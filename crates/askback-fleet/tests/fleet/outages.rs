@@ -4,11 +4,12 @@ use std::{sync::Arc, time::Duration};
 
 use askback::{
     journal::{
-        AnswerOutcome, AnswerRequest, CallId, Journal, Lease, NodeId, ParkOutcome, ParkRequest,
-        SessionId, StoreError,
+        AnswerRequest, CallId, Journal, Lease, NodeId, ParkOutcome, ParkRequest, SessionId,
+        StoreError,
     },
     store::Store,
 };
+use askback_sql::Postgres;
 use tokio::{task::spawn_blocking, time::timeout};
 
 use crate::{cluster::Cluster, connect, place};
@@ -63,9 +64,10 @@ async fn an_operation_waits_for_postgres_to_be_restarted() {
     let parked = tokio::join!(store.park(park()), Store::get(&*store, [0; 32]));
     assert_eq!(parked.0.expect("it is parked"), ParkOutcome::Waiting);
     cluster.kill();
-    let answering = tokio::spawn({
+    let parking = tokio::spawn({
         let store = Arc::clone(&store);
-        async move { store.answer(answer()).await }
+        let call = CallId([9; 16]);
+        async move { store.park(ParkRequest { call, ..park() }).await }
     });
     let log = store.read(CALL, SESSION, 0, 9);
     let restarted = spawn_blocking({
@@ -75,8 +77,38 @@ async fn an_operation_waits_for_postgres_to_be_restarted() {
     let (log, restarted) = tokio::join!(log, restarted);
     restarted.expect("it restarts");
     assert!(log.expect("the log is read").is_some());
-    let answered = answering.await.expect("no panic").expect("it is stored");
-    assert!(matches!(answered, AnswerOutcome::Taken(taken) if taken.epoch == 1));
+    let parked = parking.await.expect("no panic").expect("it is parked");
+    assert_eq!(parked, ParkOutcome::Waiting);
+}
+
+/// Its lease may be over when PostgreSQL can be reached again.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_operation_that_takes_a_lease_is_not_repeated() {
+    let Some(cluster) = Cluster::alone() else {
+        return;
+    };
+    let store = connect(&place(&cluster), 1 << 20).await;
+    cluster.kill();
+    let lease = answer().lease;
+    let kept = ParkRequest {
+        keep: Some(lease),
+        ..park()
+    };
+    let failed = async {
+        [
+            store.answer(answer()).await.err(),
+            store.due(lease, 1, 9).await.err(),
+            store.park(kept).await.err(),
+        ]
+    };
+    let failed = timeout(SOON, failed).await.expect("they are not repeated");
+    for error in failed {
+        assert!(
+            matches!(error, Some(StoreError::Unreachable(_))),
+            "{error:?}"
+        );
+    }
+    cluster.start_again();
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -92,6 +124,24 @@ async fn an_operation_does_not_wait_for_ever() {
     let error = parked.expect("it ends").expect_err("it fails");
     assert!(matches!(error, StoreError::Unreachable(_)), "{error}");
     cluster.start_again();
+}
+
+/// In a cut network, each of them is in use until it times out.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_pool_without_a_free_connection_counts_as_an_outage() {
+    let Some(cluster) = Cluster::join() else {
+        return;
+    };
+    let mut settings = place(&cluster);
+    (settings.connections, settings.wait) = (1, Duration::from_secs(2));
+    let database = Postgres::connect(settings, &[]).await;
+    let database = database.expect("it connects");
+    let used = database.client().await.expect("it is free");
+    let Err(error) = database.client().await else {
+        panic!("there is another connection");
+    };
+    assert!(error.is_disconnected(), "{error:?}");
+    drop(used);
 }
 
 #[tokio::test(flavor = "multi_thread")]

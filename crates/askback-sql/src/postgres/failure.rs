@@ -9,7 +9,7 @@ use crate::SqlError;
 
 pub(super) fn unconnected(error: PoolError, size: usize, wait: Duration) -> SqlError {
     match error {
-        PoolError::Timeout(TimeoutType::Wait) => SqlError::new(format!(
+        PoolError::Timeout(TimeoutType::Wait) => SqlError::disconnected(format!(
             "all {size} connections to PostgreSQL have been in use for {wait:?}: raise `PostgresSettings::connections`"
         )),
         PoolError::Timeout(_) => unreachable(&format!("no answer for {wait:?}")),

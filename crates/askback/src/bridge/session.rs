@@ -438,6 +438,8 @@ impl Session {
         };
         let (session, upstream) = (Arc::downgrade(self), upstream.clone());
         let id = subscription.clone();
+        // The lock is taken first, because the task may end at once, and must find itself in the map.
+        let mut subscriptions = self.subscriptions();
         let task = tokio::spawn(async move {
             let ended = listen_until_end(upstream, filter).await;
             if let Some(session) = session.upgrade() {
@@ -445,8 +447,7 @@ impl Session {
             }
         });
         // The id may have belonged to an earlier subscription, which has ended.
-        self.subscriptions()
-            .insert(subscription, AbortOnDrop(task.abort_handle()));
+        subscriptions.insert(subscription, AbortOnDrop(task.abort_handle()));
     }
 
     /// Tells the client that the server refused or ended its subscription.

@@ -246,7 +246,7 @@ pub trait Journal: Send + Sync {
     ///
     /// Each record is sealed with its own random bytes, so the same record means the same request. If the call is already
     /// parked in this epoch with the same record, the request is a repetition whose first outcome was lost: its messages
-    /// are not stored again.
+    /// are not stored again, and its lease replaces the first one.
     fn park<'a>(&'a self, call: ParkRequest<'a>) -> StoreFuture<'a, ParkOutcome>;
 
     /// Stores the first answer to a question, and takes the call if no process works on it.

@@ -1,6 +1,10 @@
 //! The errors that a client gets when a store or another part of the server fails.
 
-use std::{error::Error as StdError, fmt, io};
+use std::{
+    error::Error as StdError,
+    fmt, io,
+    sync::atomic::{AtomicU32, Ordering},
+};
 
 use askback::{
     Ctx, Error, Limits, Prompt, Resource, Result, Revision, Server, ServerBuilder, Tool,
@@ -67,6 +71,39 @@ impl Store for Unreadable {
 
     fn purge(&self, now: Millis) -> StoreFuture<'_, usize> {
         self.0.purge(now)
+    }
+}
+
+/// A store that cannot be reached for a number of claims.
+struct Away {
+    store: MemoryStore,
+    claims_to_refuse: AtomicU32,
+}
+
+impl Store for Away {
+    fn claim<'a>(&'a self, commit: ClaimRequest<'a>) -> StoreFuture<'a, Claim> {
+        let less = |left: u32| left.checked_sub(1);
+        let (set, fetch) = (Ordering::SeqCst, Ordering::SeqCst);
+        match self.claims_to_refuse.fetch_update(set, fetch, less) {
+            Ok(_) => Box::pin(async { Err(StoreError::Unreachable(CANARY.into())) }),
+            Err(_) => self.store.claim(commit),
+        }
+    }
+
+    fn finish<'a>(&'a self, flow: FlowId, name: &'a str, value: &'a [u8]) -> StoreFuture<'a, ()> {
+        self.store.finish(flow, name, value)
+    }
+
+    fn put<'a>(&'a self, state: PutRequest<'a>) -> StoreFuture<'a, ()> {
+        self.store.put(state)
+    }
+
+    fn get(&self, id: [u8; 32]) -> StoreFuture<'_, Option<Vec<u8>>> {
+        self.store.get(id)
+    }
+
+    fn purge(&self, now: Millis) -> StoreFuture<'_, usize> {
+        self.store.purge(now)
     }
 }
 
@@ -220,4 +257,18 @@ async fn the_cause_of_a_state_that_cannot_be_kept_stays_in_the_log() {
     let unreadable = Unreadable(MemoryStore::default());
     check("a kept state", server().store(unreadable).limits(limits)).await;
     check("a claim", server().store(Broken)).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_commit_waits_until_its_store_can_be_reached() {
+    for (claims_to_refuse, told) in [(3, "booked"), (u32::MAX, "; its operator finds")] {
+        let store = Away {
+            store: MemoryStore::default(),
+            claims_to_refuse: claims_to_refuse.into(),
+        };
+        let server = server().store(store).build().expect("the server is whole");
+        let params = json!({"name": "book"});
+        let heard = outcome(&server, Revision::LATEST, "tools/call", &params).await;
+        assert!(heard.to_string().contains(told), "{heard}");
+    }
 }

@@ -253,6 +253,20 @@ fn each_member_of_a_receipt_is_signed() {
 }
 
 #[test]
+fn a_challenge_that_is_too_long_is_not_signed() {
+    let host = Host::new(|_, _| ());
+    for (bytes, receipts) in [(128, 1), (129, 1), (1 << 20, 1)] {
+        let question: ElicitParams = serde_json::from_value(json!({
+            "message": "Pay?", "requestedSchema": {"type": "object", "properties": {}},
+            "_meta": {"dev.askback/challenge": "c".repeat(bytes)},
+        }))
+        .unwrap();
+        host.answer(&question, json!({}));
+        assert_eq!(host.receipts.lock().unwrap().len(), receipts, "{bytes}");
+    }
+}
+
+#[test]
 fn a_list_of_receipts_shows_what_is_missing() {
     let question: ElicitParams = serde_json::from_value(json!({
         "message": "Pay?", "requestedSchema": {"type": "object", "properties": {}},
@@ -287,6 +301,8 @@ fn a_list_of_receipts_shows_what_is_missing() {
     check_from(3, &[1, 2, 3], Some(3));
     check_from(3, &[0], Some(3));
     check_from(1, &[2, 3], Some(1));
+    // There is no higher number.
+    check_from(u64::MAX, &[3], Some(u64::MAX));
     let mut changed = all;
     changed[1].answered_at += 1;
     assert_eq!(verify_chain(&changed).unwrap_err().number, 2);

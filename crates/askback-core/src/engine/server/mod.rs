@@ -499,7 +499,7 @@ impl Connection {
     /// basic/patterns/subscriptions, Graceful Closure).
     pub fn finish(&mut self) {
         for subscription in core::mem::take(&mut self.subscriptions) {
-            let messages = subscription.finish(&self.profile);
+            let messages = subscription.finish(&self.profile, OpenSubscription::STOPPING);
             self.out.extend(messages.into_iter().map(Output::Send));
         }
     }
@@ -517,7 +517,8 @@ impl Connection {
                 self.out.push_back(Output::Send(response));
             }
             None => {
-                let messages = subscription.finish(&self.profile);
+                let why = "the server has ended the subscription";
+                let messages = subscription.finish(&self.profile, why);
                 self.out.extend(messages.into_iter().map(Output::Send));
             }
         }

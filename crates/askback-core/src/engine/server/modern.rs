@@ -212,6 +212,9 @@ pub struct OpenSubscription {
 }
 
 impl OpenSubscription {
+    /// Why subscriptions end when the server stops.
+    pub const STOPPING: &str = "the server is stopping";
+
     /// Opens a subscription. The returned acknowledgement names the granted part of the wish and is
     /// sent first.
     ///
@@ -329,12 +332,12 @@ impl OpenSubscription {
         write_notification(self.revision, ServerNotification::Task(task))
     }
 
-    /// Ends the subscription: writes its teardown notification and its result (Graceful Closure).
+    /// Ends the subscription: writes its teardown notification, which says why, and its result (Graceful Closure).
     #[must_use]
-    pub fn finish(&self, profile: &Profile) -> Vec<Vec<u8>> {
+    pub fn finish(&self, profile: &Profile, why: &str) -> Vec<Vec<u8>> {
         let cancelled = CancelledParams {
             request_id: Some(self.id.clone()),
-            reason: Some("the server is stopping".into()),
+            reason: Some(why.into()),
             meta: None,
         };
         let cancelled = write_notification(self.revision, ServerNotification::Cancelled(cancelled));

@@ -313,6 +313,7 @@ async fn answer_to(
     let Ok(reply) = sealed(shared, ANSWER, &place, &Reply::from(outcome)) else {
         return DeliveryOutcome::Unavailable;
     };
+    // Each attempt has its own lease: the first one may be over when the journal can be reached again.
     let answer = || {
         let now = shared.clock().now();
         node.journal.answer(AnswerRequest {
@@ -326,12 +327,12 @@ async fn answer_to(
     };
     // Its lease is renewed here, also if the server has no HTTP.
     node.watch(shared);
-    let mut answered = answer().await;
     // Most clients do not send an answer again.
+    let mut answered = node.when_reachable(LEASE, answer).await;
     for pause in ANSWER_PAUSES {
-        if answered.is_err() {
+        if matches!(&answered, Err(error) if !matches!(error, StoreError::Unreachable(_))) {
             tokio::time::sleep(pause).await;
-            answered = answer().await;
+            answered = node.when_reachable(LEASE, answer).await;
         }
     }
     match answered {
@@ -430,7 +431,7 @@ async fn run(shared: Arc<Shared>, node: Arc<Node>, continuation: Continuation) {
     finish(&shared, &node, (whose.1, epoch), &events, None).await;
 }
 
-/// The pauses between attempts to record an answer.
+/// The pauses between attempts to record an answer in a journal that fails.
 const ANSWER_PAUSES: [Duration; 2] = [Duration::from_millis(100), Duration::from_secs(1)];
 
 /// The pauses between attempts to record the end of a call. After that, another process continues

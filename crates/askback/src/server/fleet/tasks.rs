@@ -24,7 +24,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::{
-    AskName, AskedQuestion, CallRecord, DeliveryOutcome, JournalPeer, LeaseGuard, MAC, Node,
+    AskName, AskedQuestion, CallRecord, DeliveryOutcome, JournalPeer, LEASE, LeaseGuard, MAC, Node,
     PrincipalRecord, RECORD, answer_to, finish, is_given, mac, opened, place_in, sealed,
 };
 use crate::{
@@ -162,11 +162,17 @@ pub(in crate::server) async fn begin_task(
         events: &[],
         first_event: 1,
         wake: None,
-        keep: Some(node.lease(now)),
+        keep: None,
         now,
         expires,
     };
-    node.journal.park(request).await.map_err(cannot_begin)?;
+    // Each attempt has its own lease: the first one may be over when the journal can be reached again.
+    let park = || {
+        let keep = Some(node.lease(shared.clock().now()));
+        node.journal.park(ParkRequest { keep, ..request })
+    };
+    let parked = node.when_reachable(LEASE, park).await;
+    parked.map_err(cannot_begin)?;
     let lease = LeaseGuard::new(node, &standing);
     let told = status.describe(shared, &task.facts.name, &[]);
     let begun = BegunTask {

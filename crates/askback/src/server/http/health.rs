@@ -82,20 +82,22 @@ impl Health {
             return Err("the process is stopping");
         }
         let mut last = inner.last.subscribe();
-        let fresh = *last.borrow();
-        if let Some((_, verdict)) = fresh.filter(is_fresh) {
+        let seen = *last.borrow();
+        if let Some((_, verdict)) = seen.filter(is_fresh) {
             return verdict;
         }
         if !inner.is_checking.swap(true, Ordering::AcqRel) {
             // In its own task, because other clients may wait for the check after this one has disconnected.
-            let inner = Arc::clone(inner);
+            let checking = Checking(Arc::clone(inner));
             tokio::spawn(async move {
-                let verdict = inner.check().await;
-                inner.last.send_replace(Some((Instant::now(), verdict)));
-                inner.is_checking.store(false, Ordering::Release);
+                let verdict = checking.0.check().await;
+                let checked = Some((Instant::now(), verdict));
+                checking.0.last.send_replace(checked);
             });
         }
-        let checked = last.wait_for(|last| last.as_ref().is_some_and(is_fresh));
+        // It counts even if this task is slow to see it.
+        let seen = seen.map(|(at, _)| at);
+        let checked = last.wait_for(|last| last.is_some_and(|(at, _)| Some(at) != seen));
         match timeout(HEALTH_CHECK_TIMEOUT + HEALTH_RESULT_TTL, checked).await {
             Ok(Ok(checked)) => checked.map_or(Err("not checked yet"), |(_, verdict)| verdict),
             _ => Err("the check did not end in time"),
@@ -105,6 +107,15 @@ impl Health {
 
 fn is_fresh((at, _): &(Instant, Verdict)) -> bool {
     at.elapsed() < HEALTH_RESULT_TTL
+}
+
+/// The one check that runs. Another one may begin when it has ended, also by a panic in the author's store.
+struct Checking(Arc<Inner>);
+
+impl Drop for Checking {
+    fn drop(&mut self) {
+        self.0.is_checking.store(false, Ordering::Release);
+    }
 }
 
 impl Inner {

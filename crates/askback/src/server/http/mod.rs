@@ -179,8 +179,9 @@ impl Endpoint {
     /// Also serves two paths for balancers and supervisors, to `GET` and `HEAD`:
     ///
     /// - `/healthz`: 200, as long as the process lives.
-    /// - `/readyz`: 200 if the store and the journal of the [fleet](crate::Fleet) answer and the process is not
-    ///   stopping, else 503 with a sentence that says which of them it is.
+    /// - `/readyz`: 200 if the [store](crate::ServerBuilder::store), if you gave one, and the journal of the
+    ///   [fleet](crate::Fleet) answer and the process is not stopping, else 503 with a sentence that says which of them it
+    ///   is.
     ///
     /// The paths accept any `Host` and need no token. Their requests are not MCP requests: they have no session and no
     /// span, and metrics and rate limits ignore them. One check runs at a time, for at most two seconds, and its result

@@ -184,7 +184,9 @@ impl Events for SubscriptionBody {
         }
         if self.stopping.as_mut().poll(cx).is_ready() {
             self.finished = true;
-            for message in self.listener.subscription.finish(&self.shared.profile) {
+            let subscription = &self.listener.subscription;
+            let why = OpenSubscription::STOPPING;
+            for message in subscription.finish(&self.shared.profile, why) {
                 sse::write_event(&mut events, None, &message);
             }
         }

@@ -277,10 +277,10 @@ async fn a_subscription_that_the_server_ends_is_ended() {
         server
             .answer(&request["id"], r#"{"resultType":"complete"}"#)
             .await;
-        assert_eq!(
-            soon(client.hear()).await["method"],
-            "notifications/cancelled"
-        );
+        let cancelled = soon(client.hear()).await;
+        assert_eq!(cancelled["method"], "notifications/cancelled");
+        let why = "the server has ended the subscription";
+        assert_eq!(cancelled["params"]["reason"], why);
         let ended = soon(client.hear()).await;
         assert_eq!(
             (&ended["id"], ended["result"].is_object()),

@@ -258,6 +258,28 @@ async fn a_question_waits_for_the_journal_no_longer_than_a_request_may_take() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn an_answer_waits_for_the_journal_and_takes_its_call_with_a_new_lease() {
+    let shared = Shared::new();
+    let session = shared.session().await;
+    let (mut stream, question) = stopping::begin(&session, 1, "works").await;
+    let (second, line) = shared.node_on_a_line();
+    let second = at(&session, &second);
+    // It has opened the session.
+    let hello = second.call(2, "tools/call", json!({"name": "hello"}));
+    assert_eq!(hello.await.status, 200);
+    line.cut();
+    let outage = async {
+        // Nearly as long as a lease.
+        tokio::time::sleep(Duration::from_secs(9)).await;
+        line.mend();
+    };
+    let answer = second.answer(&question, accept(json!({"name": "30"})));
+    tokio::join!(answer, outage);
+    let result = stream.message().await;
+    assert_eq!(result["result"]["content"][0]["text"], "worked as 1");
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_client_is_told_to_come_back_later_while_the_journal_is_away() {
     let shared = Shared::new();
     let session = shared.session().await;
@@ -271,7 +293,11 @@ async fn a_client_is_told_to_come_back_later_while_the_journal_is_away() {
     let hello = second.call(2, "tools/call", json!({"name": "hello"}));
     assert_eq!(hello.await.status, 200);
     line.cut();
-    assert_eq!(second.resume(&last).await.status, 503);
+    let away = second.resume(&last).await;
+    assert_eq!(away.status, 503);
+    let refused = away.json().await;
+    let why = "the server cannot read this stream now; resume it again";
+    assert_eq!(refused["error"]["message"], why);
     line.mend();
     assert_eq!(second.resume(&last).await.status, 200);
 }

@@ -73,7 +73,7 @@ async fn open(node: &Client) -> Session {
         .await
 }
 
-async fn begin(session: &Session, id: u64, tool: &str) -> (Response, Value) {
+pub(super) async fn begin(session: &Session, id: u64, tool: &str) -> (Response, Value) {
     let mut stream = session.call(id, "tools/call", json!({"name": tool})).await;
     let question = stream.message().await;
     assert_eq!(question["method"], "elicitation/create", "{question}");

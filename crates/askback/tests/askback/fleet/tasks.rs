@@ -9,7 +9,7 @@ use askback::{Ctx, Result, State, Tool, ctx::Progress, protocol::TaskSupport};
 use serde_json::{Value, json};
 use tokio::time::sleep;
 
-use super::{Shared, Who, accept, book};
+use super::{Shared, Who, accept, book, line::ParkLoss};
 use crate::http::client::Client;
 
 const WORK: Duration = Duration::from_secs(100);
@@ -147,6 +147,18 @@ async fn a_task_is_read_when_the_journal_can_be_reached_again() {
     };
     let (read, ()) = tokio::join!(get(&node, &task), outage);
     assert_eq!(read["status"], "input_required", "{read}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_task_that_waits_for_the_journal_begins_with_a_new_lease() {
+    let shared = Shared::new();
+    let (first, line) = shared.node_on_a_line();
+    // It fails tasks whose lease is over.
+    let _second = shared.node();
+    // The first request would leave a lease of a second when the ninth reaches the journal.
+    line.lose_parks(&[ParkLoss::Request; 8]);
+    let task = begin(&first, "work").await;
+    until(&first, &task, "completed").await;
 }
 
 #[tokio::test(start_paused = true)]

@@ -1,8 +1,11 @@
 //! The routes for balancers and supervisors.
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicUsize, Ordering},
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
 };
 
 use askback::{
@@ -24,9 +27,11 @@ enum Standing {
     Answers,
     Fails,
     Silent,
+    /// Once: then it answers.
+    Panics,
 }
 
-/// A store that answers, fails or is silent.
+/// A store that answers, fails, is silent or panics.
 #[derive(Clone)]
 struct Gate {
     store: Arc<MemoryStore>,
@@ -91,6 +96,10 @@ impl Store for Gate {
             let standing = standing.wait_for(|it| *it != Standing::Silent).await;
             match standing.map(|standing| *standing) {
                 Ok(Standing::Answers) => Ok(None),
+                Ok(Standing::Panics) => {
+                    self.standing.send_replace(Standing::Answers);
+                    panic!("the store panics");
+                }
                 _ => Err(StoreError::Failed("password=canary".into())),
             }
         })
@@ -203,6 +212,20 @@ async fn checks_of_a_slow_store_do_not_pile_up() {
     assert!(gate.all.load(Ordering::SeqCst) < CLIENTS);
     assert_eq!(gate.most.load(Ordering::SeqCst), 1);
     server.assert_well().await;
+}
+
+#[tokio::test]
+async fn a_store_that_has_panicked_is_asked_again() {
+    let gate = Gate::new(Standing::Panics);
+    let server = serving(gate.server()).await;
+    let mut client = server.connect().await;
+    client.send(request("GET /readyz")).await;
+    let mut standing = gate.standing.subscribe();
+    let panicked = standing.wait_for(|it| *it == Standing::Answers);
+    let panicked = tokio::time::timeout(Duration::from_secs(60), panicked).await;
+    drop(panicked.expect("the store is asked"));
+    let said = server.says(request("GET /readyz")).await;
+    assert!(said.starts_with("HTTP/1.1 200"), "{said}");
 }
 
 #[tokio::test]

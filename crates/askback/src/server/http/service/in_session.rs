@@ -163,7 +163,8 @@ impl Inner {
         let after = single(headers, &LAST_EVENT_ID).map(|id| id.map(EventId::parse));
         if let Ok(Some(Some(after))) = &after {
             if !session.take_up(after).await {
-                return self.unavailable();
+                let why = "the server cannot read this stream now; resume it again";
+                return response::unavailable(why, self.shared.limits());
             }
         } else if self.shared.fleet.is_some() {
             // The client may have changed its log level or subscriptions at another process.
