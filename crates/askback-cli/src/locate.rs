@@ -31,7 +31,7 @@ pub struct TargetArgs {
     /// The address of a server
     #[arg(long, value_name = "URL", conflicts_with_all = ["server", "command"])]
     pub url: Option<String>,
-    /// Send this header; may be given again. Other users can read a command line: write a secret as '${VAR}'
+    /// Send this header; may be given again. Others can read a command line: write a secret as '${VAR}'
     #[arg(long = "header", value_name = "NAME: VALUE", value_parser = TypedText::read)]
     pub headers: Vec<TypedText>,
     /// Set this variable of a server that is started here; may be given again. NAME alone keeps its value

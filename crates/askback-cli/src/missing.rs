@@ -19,6 +19,7 @@ use serde_json::{Map, Value};
 use crate::{
     args,
     error::{Error, Kind},
+    secret,
 };
 
 /// Asks for a tool's missing required arguments, together with the optional ones. With `asks_all`, asks for every
@@ -49,7 +50,7 @@ pub async fn for_tool(
                     schema: form,
                     given: match asks_all {
                         true => Map::new(),
-                        false => given.clone(),
+                        false => without_secrets(&given),
                     },
                     preset: given,
                     suggests: false,
@@ -71,6 +72,18 @@ pub async fn for_tool(
         }
         _ => Ok(Some(given)),
     }
+}
+
+/// The arguments as they are shown.
+fn without_secrets(given: &Map<String, Value>) -> Map<String, Value> {
+    let shown = given.iter().map(|(name, value)| {
+        let value = match secret::is_argument(name, value) {
+            true => "(not shown)".into(),
+            false => value.clone(),
+        };
+        (name.clone(), value)
+    });
+    shown.collect()
 }
 
 /// Whether a tool says that it may change or delete something. The protocol's default is ignored: most tools say
@@ -285,4 +298,19 @@ fn texts(content: Content) -> impl Iterator<Item = (String, String)> {
         Value::String(text) => (name, text),
         value => (name, value.to_string()),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_given_secret_is_not_shown() {
+        let given = json!({"password": "hush", "user": "ada", "at": {"api_key": "hush"}});
+        let given = given.as_object().expect("an object");
+        let shown = json!({"password": "(not shown)", "user": "ada", "at": "(not shown)"});
+        assert_eq!(Value::Object(without_secrets(given)), shown);
+    }
 }

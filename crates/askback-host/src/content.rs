@@ -70,6 +70,9 @@ pub fn structured(result: &CallToolResult) -> Option<String> {
 /// The maximum number of members of structured content that have a row each.
 const MAX_MEMBER_ROWS: usize = 6;
 
+/// The maximum width of the names before the aligned values, in columns. A longer name takes more.
+const MAX_NAME_COLUMNS: usize = 40;
+
 /// Puts structured content on the page: an object with a row for each of its first members,
 /// anything else in one row. Returns whether something was cut.
 pub fn put_folded(page: &mut Page, structured: &str) -> bool {
@@ -84,17 +87,23 @@ pub fn put_folded(page: &mut Page, structured: &str) -> bool {
     is_cut
 }
 
-/// The members of an object, with aligned values. Nested values are last.
+/// The first members of an object, with aligned values, and one more if there are others. Nested
+/// values are last. `None` if the rows would show something else than was sent.
 fn members(structured: &str) -> Option<Vec<String>> {
-    let Ok(Value::Object(members)) = serde_json::from_str(structured) else {
+    let value: Value = serde_json::from_str(structured).ok()?;
+    let members = value.as_object()?;
+    if literals(structured) != literals(&value.to_string()) {
         return None;
-    };
-    let members = members
-        .iter()
-        .map(|(name, value)| (text::line(name), value));
-    let mut members: Vec<_> = members.collect();
+    }
+    let mut members: Vec<_> = members.iter().collect();
     members.sort_by_key(|(_, value)| value.is_object() || value.is_array());
+    members.truncate(MAX_MEMBER_ROWS.saturating_add(1));
+    let members = members
+        .into_iter()
+        .map(|(name, value)| (text::line(name), value));
+    let members: Vec<_> = members.collect();
     let widest = members.iter().map(|(name, _)| text::columns(name)).max()?;
+    let widest = widest.min(MAX_NAME_COLUMNS);
     let lines = members.iter().map(|(name, value)| {
         let value = match value {
             Value::String(text) => text::line(text),
@@ -104,6 +113,28 @@ fn members(structured: &str) -> Option<Vec<String>> {
         format!("{name}{blanks}  {value}")
     });
     Some(lines.collect())
+}
+
+/// The number of members in valid JSON at any depth, and its sorted numbers and other literals.
+/// Decoding changes them if a name occurs twice or a number has another form.
+fn literals(json: &str) -> (usize, Vec<&str>) {
+    let mut members = 0_usize;
+    let (mut is_string, mut is_escaped) = (false, false);
+    let is_between = |c: char| {
+        let was_string = is_string;
+        match c {
+            _ if std::mem::take(&mut is_escaped) => {}
+            '\\' => is_escaped = true,
+            '"' => is_string = !is_string,
+            ':' if !is_string => members = members.saturating_add(1),
+            _ => {}
+        }
+        was_string || is_string || !(c.is_ascii_alphanumeric() || matches!(c, '+' | '-' | '.'))
+    };
+    let literals = json.split(is_between).filter(|literal| !literal.is_empty());
+    let mut literals: Vec<_> = literals.collect();
+    literals.sort_unstable();
+    (members, literals)
 }
 
 /// Puts a result on the page, with its whole structured content.
@@ -333,6 +364,31 @@ mod tests {
         assert_eq!((rows.lines().count(), is_cut), (3, true), "{rows}");
         let (rows, is_cut) = folded(80, r#"{"a":1,"b":2,"c":3,"d":4,"e":5,"f":6,"g":7}"#);
         assert_eq!((rows.lines().count(), is_cut), (6, true), "{rows}");
+        let untrue = [
+            r#"{"a":1,"a":2}"#,
+            r#"{"a":{"b":"x","b":"x"},"c":true}"#,
+            r#"{"a":"\":","b":12345678901234567890123}"#,
+        ];
+        for sent in untrue {
+            let (row, is_cut) = folded(80, sent);
+            assert_eq!((row, is_cut), (format!("Structured | {sent}\n"), false));
+        }
+        let (rows, _) = folded(80, r#"{ "b" : [0.5, -1], "a": "\u0031:2\\" }"#);
+        assert_eq!(rows, "Structured | a  1:2\\\n           | b  [0.5,-1]\n");
+    }
+
+    #[test]
+    fn a_long_name_makes_no_other_row_longer() {
+        let long = "n".repeat(100_000);
+        let members = (0..100_000).map(|at| format!("\"{at}\":{at}"));
+        let members = members.collect::<Vec<_>>().join(",");
+        let lines = super::members(&format!("{{\"{long}\":1,{members}}}"));
+        let lines = lines.expect("an object");
+        assert_eq!(lines.len(), MAX_MEMBER_ROWS + 1);
+        let lines = super::members(&format!("{{\"a\":2,\"{long}\":1}}"));
+        let lines = lines.expect("an object");
+        assert_eq!(lines[0].len(), MAX_NAME_COLUMNS + "  2".len());
+        assert_eq!(lines[1].len(), long.len() + "  1".len());
     }
 
     #[test]

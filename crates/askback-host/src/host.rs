@@ -444,6 +444,7 @@ impl Host {
     /// When and how the user saw a question that is now answered. `None` if a file answered it.
     fn showing(&self, id: u64) -> Option<Showing> {
         let (_, since) = self.front.filter(|(front, _)| *front == id)?;
+        let since = self.leaf.drawn().map_or(since, |drawn| drawn.max(since));
         let renderer = self.leaf.renderer();
         (!self.is_scripted).then_some(Showing { since, renderer })
     }

@@ -1,6 +1,9 @@
 //! The interface of a front end.
 
-use std::task::{Context, Poll};
+use std::{
+    task::{Context, Poll},
+    time::SystemTime,
+};
 
 use askback::witness::Renderer;
 
@@ -75,6 +78,12 @@ pub trait Leaf {
 
     /// The kind of front end that the user used last, for receipts.
     fn renderer(&self) -> Renderer;
+
+    /// When the front end that the user used last drew the question, for receipts. `None` if
+    /// [`Leaf::show`] draws it.
+    fn drawn(&self) -> Option<SystemTime> {
+        None
+    }
 
     /// Whether a user can try again. False for an answers file.
     fn is_person(&self) -> bool;

@@ -1,6 +1,9 @@
 //! Several front ends that show the same questions. The first action wins.
 
-use std::task::{Context, Poll};
+use std::{
+    task::{Context, Poll},
+    time::SystemTime,
+};
 
 use askback::witness::Renderer;
 
@@ -45,6 +48,12 @@ impl Leaves {
         let empty = self.first.page().another();
         let page = std::mem::replace(&mut self.page, empty);
         self.all().for_each(|leaf| leaf.page().append(&page));
+    }
+
+    /// The last active front end.
+    fn last(&self) -> &dyn Leaf {
+        let last = self.last.and_then(|at| self.others.get(at));
+        &**last.unwrap_or(&self.first)
     }
 
     fn all(&mut self) -> impl Iterator<Item = &mut Box<dyn Leaf>> {
@@ -148,8 +157,11 @@ impl Leaf for Leaves {
     }
 
     fn renderer(&self) -> Renderer {
-        let last = self.last.and_then(|at| self.others.get(at));
-        last.unwrap_or(&self.first).renderer()
+        self.last().renderer()
+    }
+
+    fn drawn(&self) -> Option<SystemTime> {
+        self.last().drawn()
     }
 
     fn is_person(&self) -> bool {

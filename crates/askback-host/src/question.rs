@@ -213,7 +213,7 @@ pub(crate) fn notice(page: &mut Page, asker: &Asker, notice: &Notice) {
             page.say(Style::Plain, words);
         }
         Notice::CancelledByMute { message } => {
-            page.quote_row(words!("{} · cancelled (muted; /unmute) ", name), message);
+            page.quote_row(words!("{} · cancelled (muted) ", name), message);
         }
         Notice::ModelFailed(why, quoted) => {
             page.item("× ", Style::Error, why.clone());

@@ -117,13 +117,21 @@ async fn read(session: &mut Session, args: &GetArgs, outcome: &mut Outcome) -> R
         .await?
         .map_err(failed)?;
     let Session { client, host, .. } = session;
+    // The file of a skill may have any URI.
+    let mut unlisted = None;
     if client.has_skills() {
-        let skills = host.attend(client.skills()).await?.map_err(failed)?;
-        check_skill(&skills, &uri, &result)?;
+        match host.attend(client.skills()).await? {
+            Ok(skills) => check_skill(&skills, &uri, &result)?,
+            Err(why) => unlisted = Some(why),
+        }
     }
     match args.json {
         true => host.print(out::of_json(&result.raw))?,
         false => host.print(out::of_text(text(&result.value)))?,
+    }
+    if let Some(why) = unlisted {
+        let words = "not checked, because the server's skills could not be listed ";
+        host.page().quote_line(words, why.to_string());
     }
     left_out(host, &result.left_out, outcome);
     Ok(())

@@ -235,11 +235,15 @@ impl Repl<'_> {
         self.page().note(Style::Plain, words);
     }
 
-    /// Lets the questions of a muted server come to the user again.
+    /// Lets the questions of muted servers come to the user again.
     pub(super) fn unmute(&mut self) {
-        let stance = self.session.host.desk().stance();
-        self.session.host.answer_as(stance);
-        self.tell("Its questions come to you again.");
+        let host = &mut self.session.host;
+        let words = match (host.unmute(), host.desk().stance()) {
+            (true, _) => "You are asked again.",
+            (false, Stance::Person) => "No server is muted.",
+            (false, _) => "/as me ends the answers of /as.",
+        };
+        self.tell(words);
     }
 
     /// Answers every question in this way from now on, or reconnects as another client.

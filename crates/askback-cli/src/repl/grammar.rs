@@ -134,7 +134,7 @@ pub(super) enum Command {
         #[arg(value_name = "decline | cancel | timeout | me | CLIENT")]
         who: Option<String>,
     },
-    /// let its questions come to you again, after F8 or /mute
+    /// let questions come to you again, after F8 or /mute
     Unmute,
     /// show what the server tells models
     Instructions,

@@ -66,8 +66,8 @@ mod sign_in;
 #[cfg(unix)]
 mod signals;
 #[cfg(unix)]
-#[cfg(unix)]
 mod skills;
+#[cfg(unix)]
 mod slow;
 #[cfg(unix)]
 mod stopped;

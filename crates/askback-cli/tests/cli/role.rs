@@ -96,6 +96,14 @@ fn one_revision_is_spoken() {
 }
 
 #[test]
+fn unmute_says_what_it_changes() {
+    let run = Run::new("as-unmute", &["open"]).input("/unmute\n/as decline\n/unmute\n/quit\n");
+    let ran = run.and(&["--", ASKBACK, "serve", "travel"]).run().expect(0);
+    ran.says("No server is muted.")
+        .says("/as me ends the answers of /as.");
+}
+
+#[test]
 fn a_conversation_plays_other_clients_and_comes_back() {
     let lines = "/as decline\n/call tailor_trip destination=Rome\n/as no-questions,2025-03-26\n\
                  /as\n/as me\n/as\n/wire all\n/as nobody\n";

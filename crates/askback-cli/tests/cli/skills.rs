@@ -68,3 +68,11 @@ fn a_file_that_differs_from_its_skill_is_not_printed() {
     let ran = run("differs", &other, &["get", URI], "").expect(4);
     assert_eq!(ran.says("its digest differs").stdout, "");
 }
+
+#[test]
+fn a_file_is_printed_if_the_skills_cannot_be_listed() {
+    let script = server(&[("server/discover", DISCOVERED), ("resources/read", READ)]);
+    let run = Run::new("skills-unlisted", &["get", URI]);
+    let ran = run.and(&["--", "sh", "-c", &script]).run().expect(0);
+    ran.prints("Go.").says("not checked, because");
+}

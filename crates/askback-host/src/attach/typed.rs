@@ -72,7 +72,12 @@ impl TypedSync {
             let behind = self.behind.get(name);
             let is_behind = behind.is_some_and(|behind| behind.contains(value));
             let is_applied = !self.own.contains(name) && applied.get(name) == Some(value);
-            if is_behind || is_applied {
+            if is_applied {
+                // From now on, an older value is one that the user typed again.
+                self.behind.remove(name);
+                continue;
+            }
+            if is_behind {
                 continue;
             }
             self.behind.remove(name);
@@ -259,6 +264,14 @@ mod tests {
         assert_eq!(one.now["a"], TypedValue::Text("ada".to_owned()));
         assert_eq!(one.types("a", "eve"), Some((1, typed(&[("a", "eve")]))));
         assert_eq!(one.types("a", "ada"), Some((2, typed(&[("a", "ada")]))));
+    }
+
+    #[test]
+    fn typing_back_to_an_older_value_is_a_change() {
+        let mut one = FrontEnd::new();
+        one.hears(typed(&[("a", "ada")]));
+        assert_eq!(one.applies(), None);
+        assert_eq!(one.types("a", ""), Some((1, typed(&[("a", "")]))));
     }
 
     #[test]

@@ -54,8 +54,8 @@ pub struct Screen {
     is_stray: bool,
     issue: Option<&'static str>,
     is_helping: bool,
-    /// Whether the last key would have cancelled a question with text of the user.
-    is_leaving: bool,
+    /// The last key, if it would have cancelled or left a question with text of the user.
+    leaves: Option<Key>,
     /// The form as it was when its question came to the front.
     begun: Option<Draft>,
     code: LinkCode,
@@ -97,7 +97,7 @@ impl Screen {
             is_stray: false,
             issue: None,
             is_helping: false,
-            is_leaving: false,
+            leaves: None,
             begun: None,
             code: LinkCode::default(),
             reading: Reading::default(),
@@ -339,7 +339,7 @@ impl Screen {
     }
 
     fn answer(&mut self, front: &Front<'_>, key: &Key) -> Vec<Action> {
-        let is_leaving = std::mem::take(&mut self.is_leaving);
+        let leaves = self.leaves.take();
         let is_text = match front.step {
             Step::Filling(draft) => self.form.text_of(draft).is_some(),
             step => step.is_typed(),
@@ -395,9 +395,18 @@ impl Screen {
             return Vec::new();
         }
         match key {
-            Key::Esc | Key::Ctrl('c') if !is_leaving && self.has_written(&front.step) => {
-                self.is_leaving = true;
-                self.issue = Some("Press it again to cancel. What you typed is then lost.");
+            // If the question stays, Ctrl-C leaves it and Esc cancels it.
+            Key::Esc | Key::Ctrl('c')
+                if self.has_written(&front.step)
+                    && leaves
+                        .as_ref()
+                        .is_none_or(|leaves| leaves != key && front.stays) =>
+            {
+                self.leaves = Some(key.clone());
+                self.issue = Some(match front.stays && *key == Key::Ctrl('c') {
+                    true => "Press it again to leave. The question stays open.",
+                    false => "Press it again to cancel. What you typed is then lost.",
+                });
             }
             Key::Esc | Key::Ctrl('c') => return vec![Action::Cancel],
             Key::Char(_) => self.is_stray = !is_text,

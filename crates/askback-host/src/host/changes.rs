@@ -61,6 +61,16 @@ impl Host {
         self.change(Change::Stance(self.talk.chosen_id(), stance));
     }
 
+    /// Ends the muting of all servers. Returns whether this lets questions come to the user again.
+    pub fn unmute(&mut self) -> bool {
+        let is_asked = self.talk.servers().any(|server| {
+            let desk = server.desk();
+            desk.is_muted() && desk.stance() == Stance::Person
+        });
+        self.change(Change::Unmuted);
+        is_asked
+    }
+
     /// Begins a call of the chosen server. `line` is the offered line for the call. If the call is
     /// repeated, questions that were answered before get the same answers.
     pub fn begin_call(&mut self, call: Call, line: Option<String>, is_repeated: bool) {

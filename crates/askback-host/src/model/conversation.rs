@@ -55,6 +55,8 @@ pub enum Change {
     Shared(ServerId, Folders, Vec<Root>),
     /// The way in which a server's questions are answered changed.
     Stance(ServerId, Stance),
+    /// No server is muted any more.
+    Unmuted,
     /// How far a server may use a model without asking changed.
     Permission(ServerId, Permission),
     /// The user made a call.
@@ -231,6 +233,11 @@ impl Conversation {
                 server.desk.share(roots);
             }
             Change::Stance(server, stance) => self.server_mut(server).desk.answer_as(stance),
+            Change::Unmuted => {
+                for server in self.servers_mut() {
+                    server.desk.answer_as(server.desk.stance());
+                }
+            }
             Change::Permission(server, permission) => {
                 self.server_mut(server).desk.permit(permission);
             }

@@ -292,6 +292,11 @@ impl Desk {
         self.muted = false;
     }
 
+    /// Whether the user wants no questions of this server.
+    pub fn is_muted(&self) -> bool {
+        self.muted
+    }
+
     /// Returns how questions are answered.
     pub fn stance(&self) -> Stance {
         self.stance

@@ -95,6 +95,10 @@ impl Offers {
     /// Returns the line that calls a tool, if this line begins with the name of the tool instead of a
     /// command.
     pub fn call_of(&self, line: &str) -> Option<String> {
+        // A server may name a tool like a command.
+        if line.starts_with('/') {
+            return None;
+        }
         let name = line.split_whitespace().next()?;
         let offer = self.get(&format!("{CALL}{name}"))?;
         matches!(offer.about, About::Peer(_)).then(|| format!("{CALL}{line}"))
@@ -179,4 +183,23 @@ pub enum About {
     Ours(&'static str),
     /// From the server, like the name.
     Peer(PeerText),
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tool_does_not_take_the_name_of_a_command() {
+        let mut offers = Offers::default();
+        let offer = |line: &str| Offer {
+            line: line.to_owned(),
+            about: About::Peer("Books.".into()),
+            ..Offer::default()
+        };
+        offers.set(vec![offer("/call /quit"), offer("/call book")]);
+        assert_eq!(offers.call_of("/quit"), None);
+        let called = offers.call_of("book where=Kyoto");
+        assert_eq!(called.as_deref(), Some("/call book where=Kyoto"));
+    }
 }

@@ -5,6 +5,7 @@ use std::{
     pin::Pin,
     sync::Arc,
     task::{Context, Poll, ready},
+    time::SystemTime,
 };
 
 use askama::Template;
@@ -306,9 +307,14 @@ impl Leaf for WebPage {
         }
         self.due = None;
         self.rendered = Some(Instant::now());
+        let id = |shown: Option<Shown>| shown.map(|(server, id, ..)| (server, id));
+        let is_other = id(now) != id(self.shown);
         self.shown = now;
         self.is_idle = is_idle;
         let mut snapshot = self.shared.snapshot();
+        if is_other {
+            snapshot.drawn = None;
+        }
         let mut has_changed = snapshot.server != talk.seen_id();
         snapshot.server = talk.seen_id();
         if is_new {
@@ -399,6 +405,10 @@ impl Leaf for WebPage {
 
     fn renderer(&self) -> Renderer {
         Renderer::Page
+    }
+
+    fn drawn(&self) -> Option<SystemTime> {
+        self.shared.snapshot().drawn
     }
 
     fn is_person(&self) -> bool {

@@ -4,6 +4,7 @@ use std::{
     io,
     net::SocketAddr,
     sync::{Mutex, MutexGuard, PoisonError},
+    time::SystemTime,
 };
 
 use tokio::{
@@ -76,6 +77,8 @@ pub(super) struct Snapshot {
     pub(super) is_news: bool,
     /// When the question was first sent to a browser.
     pub(super) seen: Option<Instant>,
+    /// The same for the first step of the question.
+    pub(super) drawn: Option<SystemTime>,
 }
 
 impl Shared {
@@ -163,6 +166,7 @@ impl Shared {
         let tasks = tasks.map(|tasks| bench::tasks(&tasks, state));
         snapshot.put(TASKS, tasks.unwrap_or_default());
         snapshot.seen.get_or_insert_with(Instant::now);
+        snapshot.drawn.get_or_insert_with(SystemTime::now);
         (snapshot.regions.clone(), snapshot.title.clone())
     }
 }

@@ -116,7 +116,9 @@ function put(region, patch) {
         if (known) known.value = secret.value;
     }
     const again = focused?.id ? document.getElementById(focused.id) : null;
-    again?.focus({ preventScroll: true });
+    // After a change of a list, another button may have the id.
+    const isOther = focused?.matches("button") && again?.value !== focused.value;
+    if (!isOther) again?.focus({ preventScroll: true });
     if (again && typeof caret === "number") again.setSelectionRange(caret, caret);
     if (!isNew) return;
     const buttons = region.querySelectorAll("button");

@@ -490,6 +490,19 @@ fn the_time_to_connect_is_that_of_the_last_time() {
 }
 
 #[test]
+fn no_server_stays_muted() {
+    let (mut talk, ids) = conversation();
+    for &id in &ids {
+        talk.update(Change::Desk(id, Event::Action(Action::Mute)));
+    }
+    talk.update(Change::Stance(ids[1], Stance::Decline));
+    assert!(talk.server(ids[0]).desk().is_muted());
+    talk.update(Change::Unmuted);
+    assert!(talk.servers().all(|server| !server.desk().is_muted()));
+    assert_eq!(talk.server(ids[1]).desk().stance(), Stance::Decline);
+}
+
+#[test]
 fn an_answer_that_a_call_did_not_want_stays_for_the_next() {
     let (mut talk, ids) = conversation();
     let mut number = 0;

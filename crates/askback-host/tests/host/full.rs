@@ -855,6 +855,25 @@ fn ctrl_c_clears_what_is_typed_before_it_stops_a_call() {
 }
 
 #[test]
+fn ctrl_c_over_a_filled_form_leaves_a_question_that_stays() {
+    let mut seat = Seat::new(80);
+    let desk = Desk::new(travel(), None, None, Limits::default());
+    seat.talk = talk(desk.with_open_questions());
+    seat.happen(Event::Asked(1, booking()));
+    seat.press(&Key::Char('y'));
+    for _ in 0..2 {
+        seat.press(&Key::Ctrl('c'));
+        assert!(seat.look().contains("to leave"), "{}", seat.look());
+        seat.press(&Key::Esc);
+        assert!(seat.look().contains("to cancel"), "{}", seat.look());
+    }
+    seat.press(&Key::Ctrl('c'));
+    assert!(seat.talk.seen().front().is_some(), "{}", seat.log);
+    seat.press(&Key::Ctrl('c'));
+    assert!(seat.talk.seen().front().is_none(), "it leaves");
+}
+
+#[test]
 fn the_messages_are_asked_for_at_a_question() {
     let log = play(
         80,

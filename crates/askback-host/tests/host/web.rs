@@ -294,6 +294,25 @@ async fn what_is_written_is_kept_when_the_person_leaves_the_form() {
 }
 
 #[tokio::test]
+async fn a_question_is_drawn_when_the_page_is_fetched() {
+    let mut stage = Stage::new(vec![booking(), roots()]);
+    let browser = stage.enter().await;
+    assert_eq!(stage.leaf.drawn(), None);
+    stage.look(&browser).await;
+    let drawn = stage.leaf.drawn();
+    assert!(drawn.is_some());
+    // Another step of the same question.
+    stage.press(&browser, "decline", &[]).await;
+    stage.look(&browser).await;
+    assert_eq!(stage.leaf.drawn(), drawn);
+    stage.press(&browser, "fill", &[("text", "No.")]).await;
+    assert_eq!(stage.replies.len(), 1);
+    assert_eq!(stage.leaf.drawn(), None, "the next one was not fetched");
+    stage.look(&browser).await;
+    assert!(stage.leaf.drawn().is_some());
+}
+
+#[tokio::test]
 async fn a_secret_is_not_in_the_page() {
     let mut stage = Stage::new(vec![listed_secrets()]);
     let browser = stage.enter().await;
