@@ -78,7 +78,7 @@ pub struct SessionArgs {
     /// Ask one question a line, for a screen reader or a simple terminal
     #[arg(long)]
     plain: bool,
-    /// Give up on a request after this long without progress [default: 300]
+    /// Give up a request after this long without progress [default: 300]
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     timeout: Option<u64>,
     /// Show or hide the standard error of the server, or write it to FILE

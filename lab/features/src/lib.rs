@@ -45,6 +45,8 @@ gated! {
     json: Json in askback, with all(feature = "schemars", feature = "server");
     server: server in askback, with feature = "server";
     skills: Skill in askback, with all(feature = "skills", feature = "server");
+    #[cfg(feature = "client")]
+    skill_files: check_skill_file in askback::client, with feature = "skills";
     handlers: Ctx in askback, with feature = "server";
     #[cfg(feature = "server")]
     sqlite: rusqlite in askback::store, with feature = "sqlite";

@@ -76,6 +76,7 @@ const FLOORS: &[(&str, &[&str])] = &[
             "askback-cli",
             "askback-connect",
             "askback-core",
+            "askback-fleet",
             "askback-macros",
             "askback-oauth",
             "askback-requests",

@@ -58,7 +58,7 @@ fn a_result_is_saved_as_it_is() {
     assert_eq!(fs::read(folder.join("two")).unwrap(), b"two");
     assert!(crate::wire::is_private(&folder.join("two")));
     let text = fs::read_to_string(folder.join("text.json")).unwrap();
-    assert!(text.contains("\"text\": \"text\""), "{text}");
+    assert!(text.contains("\"text\":\"text\""), "{text}");
 
     let refused = |name: &str, lines: &str, why: &str| {
         run(name, ALL, lines).expect(2).says(why);
@@ -91,13 +91,13 @@ fn what_came_back_of_any_request_is_saved() {
         let it = fs::read_to_string(ran.scratch.path("it")).expect("it was written");
         assert!(it.contains(saved), "{it}");
     }
-    check("save-sent", "/send resources/list", "\"resources\": []");
+    check("save-sent", "/send resources/list", "\"resources\":[]");
     // A resource is saved in the same way from a sent request and from a call.
     check("save-of-sent", "/send resources/blob", "two");
     check(
         "save-called",
         "/send resources/list\n/read a://b",
-        "\"text\": \"text\"",
+        "\"text\":\"text\"",
     );
 }
 

@@ -718,7 +718,7 @@ mod tests {
             assert_eq!(walled(out), shown);
         }
         check("a\n\x1b[1mb\x1b[0m", "a\n\x1b[1mb\x1b[0m");
-        check("a\x1b[31mb", "a<U+001B>[31mb");
+        check("a\x1b[5mb", "a<U+001B>[5mb");
         check("\x1b]52;c;AAAA\x07", "<U+001B>]52;c;AAAA<U+0007>");
         check("a\rb\u{9b}2J\x7f", "a<U+000D>b<U+009B>2J<U+007F>");
         check("\u{202e}x\u{2066}", "<U+202E>x<U+2066>");

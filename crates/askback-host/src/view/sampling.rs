@@ -194,7 +194,7 @@ pub(super) fn sampling(asker: &Asker, front: &Front<'_>) -> Option<SamplingView>
 fn note(front: &Front<'_>, sampling: &Sampling) -> Option<(Style, Words)> {
     let needs_call =
         "The server wants a tool called, which only a model or an answers file can do. Decline it.";
-    let no_model = "No model is set up (--model), so you write the reply. MCP 2026-07-28 deprecates this request.";
+    let no_model = "No model is set up (--model), so you write the reply. The newest revision of MCP deprecates this request.";
     match front.model {
         _ if sampling.must_call() => Some((Style::Warning, needs_call.into())),
         Some(_) => None,

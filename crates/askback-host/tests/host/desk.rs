@@ -583,7 +583,10 @@ proptest! {
         let before = there.typed(1);
         let reviewed = matches!(there.front().map(|front| front.step), Some(Step::Review(_)));
         there.update(Event::Typed { id: 1, changes: changes(&received), is_restored });
-        prop_assert_eq!(drafted(&there), drafted(&here));
+        // JSON is checked less strictly than the rows that it fills, so only what can be sent here is compared.
+        if let Some(content) = drafted(&here) {
+            prop_assert_eq!(drafted(&there), Some(content));
+        }
         if reviewed && there.typed(1) != before {
             let step = there.front().map(|front| front.step);
             prop_assert!(matches!(step, Some(Step::Filling(_))), "what the user has not seen is not sent");

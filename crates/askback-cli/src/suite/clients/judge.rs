@@ -105,7 +105,7 @@ impl Flaw {
             Self::NoLinksInRevision => "Its revision of the protocol has no links.",
             Self::NoFormsInRevision => "Its revision of the protocol has no forms.",
             Self::AsksInOlderAlone => {
-                "It speaks 2026-07-28, and the server asks in older revisions alone."
+                "It speaks the newest revision, and the server asks only in older revisions."
             }
             Self::NoConnection => "It gets no connection to the server.",
         }
@@ -138,7 +138,7 @@ impl Flaw {
             }
             Self::SamplingUndeclared => "Let the tool work without a model.",
             Self::AsksInOlderAlone => {
-                "In 2026-07-28, return the questions as an InputRequiredResult, and read the answers in the next call."
+                "In the newest revision, return the questions as an InputRequiredResult, and read the answers in the next call."
             }
             Self::NoConnection => "Support the revision of the client.",
         }
