@@ -107,7 +107,7 @@ pub struct WrapArgs {
     /// With --in: restore the server's previous entry
     #[arg(long, requires = "client", conflicts_with = "doctor")]
     undo: bool,
-    /// Say which clients on this machine use `askback wrap`, and what is wrong
+    /// Say which clients here use `askback wrap`, and what is wrong
     #[arg(long, conflicts_with_all = ["entry", "url", "server", "config", "from", "command"])]
     doctor: bool,
     /// Write a bundle (.mcpb) that starts this command and the server after --, for Claude Desktop and others

@@ -91,7 +91,7 @@ fn what_came_back_of_any_request_is_saved() {
         let it = fs::read_to_string(ran.scratch.path("it")).expect("it was written");
         assert!(it.contains(saved), "{it}");
     }
-    check("save-sent", "/send resources/list", "\"resources\":[]");
+    check("save-sent", "/send resources/list", "\"resources\": []");
     // A resource is saved in the same way from a sent request and from a call.
     check("save-of-sent", "/send resources/blob", "two");
     check(

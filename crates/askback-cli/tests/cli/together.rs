@@ -160,15 +160,18 @@ fn answer(terminal: &mut Terminal, seat: &str, is_plain: bool) {
     if is_plain {
         terminal.until_asked();
     }
-    let (review, is_reviewed) = match is_plain {
-        true => (ENTER, format!("seat: {seat}\nEnter sends")),
-        false => (REVIEW, format!("seat: {seat}\n[Enter] Send")),
+    let reviewed = format!("seat: {seat}");
+    terminal.press(seat);
+    match is_plain {
+        true => terminal
+            .press(ENTER)
+            .until(&format!("{reviewed}\nEnter sends")),
+        false => terminal
+            .press(REVIEW)
+            .until(&reviewed)
+            .until("[Enter] Send"),
     };
-    terminal
-        .press(seat)
-        .press(review)
-        .until(&is_reviewed)
-        .press(ENTER);
+    terminal.press(ENTER);
 }
 
 /// The seat that a server received.

@@ -1186,6 +1186,7 @@ async fn commands_messages_and_files_are_for_the_page_alone() {
 /// medians: `cargo test --release -p askback-host --test host -- --ignored --nocapture how_fast`.
 #[tokio::test]
 #[ignore = "a measurement, for a quiet machine"]
+#[expect(clippy::print_stdout, reason = "it prints what it measured")]
 async fn how_fast_a_question_and_its_answer_are() {
     const RUNS: u64 = 101;
     let mut stage = Stage::new(Vec::new());
