@@ -527,7 +527,11 @@ mod tests {
             let chain = chain.expect("it has receipts");
             assert_eq!(chain.fault, None, "{state}");
             let numbers: Vec<_> = chain.receipts.iter().map(|it| it.sequence).collect();
-            assert_eq!(chain.dropped + 1, numbers[0], "{state}");
+            assert_eq!(
+                chain.dropped.checked_add(1),
+                numbers.first().copied(),
+                "{state}"
+            );
             numbers
         }
 

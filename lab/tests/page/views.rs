@@ -59,7 +59,7 @@ async fn a_long_form_is_corrected_reviewed_and_sent() -> Result<()> {
         stage.look(&format!("{name}-form")).await?;
         let person = &stage.person;
         person.click("button", "review").await?;
-        person.sees("4 fields need attention").await?;
+        person.sees("4 fields are not ready yet").await?;
         stage.look(&format!("{name}-issues")).await?;
         person.fill("Email *", "ada@example.com").await?;
         person.fill("First day *", "2026-12-24").await?;

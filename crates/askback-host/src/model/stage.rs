@@ -406,12 +406,9 @@ fn edit(draft: &mut Draft, said: Action) -> Result<bool, Words> {
         Action::Fold(field) => draft.fold(field)?,
         Action::Submit => match draft.left() {
             0 => return Ok(true),
-            1 => return Err("1 field is not ready yet: it is marked ×".into()),
+            1 => return Err("1 field is not ready yet".into()),
             left => {
-                return Err(words!(
-                    "{} fields are not ready yet: they are marked ×",
-                    left
-                ));
+                return Err(words!("{} fields are not ready yet", left));
             }
         },
         _ => {}
