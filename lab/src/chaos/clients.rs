@@ -129,14 +129,19 @@ impl Kind {
         self.sdk == Sdk::Askback
     }
 
-    /// Whether the client gives up a call whose connections were broken this often.
-    pub(super) fn gives_up(&self, broken: u32) -> bool {
+    /// Whether the client gives up a call whose connections were broken this often, and then reports this error.
+    pub(super) fn gives_up(&self, broken: u32, error: &str) -> bool {
         match self.sdk {
             // It sends a round up to five times in a row, and resumes any stream that has begun.
             Sdk::Askback => self.revision == Revision::LATEST && broken > 5,
             // In 2026-07-28 a client cannot resume the response to a round.
             _ if self.revision == Revision::LATEST => broken > 0,
-            Sdk::Python(_) => broken > 2,
+            // It does not repeat a request on a reused connection that a dying process has closed.
+            Sdk::Python(_) => {
+                broken > 2
+                    || broken > 0
+                        && error.contains("Server disconnected without sending a response")
+            }
             Sdk::TypeScript(_) | Sdk::Rmcp => false,
         }
     }

@@ -337,7 +337,9 @@ async fn one_call(
         }
         // The call's process has died, or the client could not connect.
         Outcome::Failed(why) if is_before => (Some(&mut tally.before), why),
-        Outcome::Failed(why) if kind.gives_up(state.broken) => (Some(&mut tally.given_up), why),
+        Outcome::Failed(why) if kind.gives_up(state.broken, &why) => {
+            (Some(&mut tally.given_up), why)
+        }
         // Other clients do not resend an answer that no process received.
         Outcome::Failed(why) if state.cuts > 0 && !kind.resends() => {
             (Some(&mut tally.given_up), why)
