@@ -22,6 +22,9 @@ const COLUMNS: NonZero<u16> = NonZero::new(120).expect("it has columns");
 /// The line below a question that does not accept keys yet.
 const SETTLING: &str = "One moment…";
 
+/// Start and end of a frame (a synchronized update).
+const FRAME: [&[u8]; 2] = [b"\x1b[?2026h", b"\x1b[?2026l"];
+
 const PATIENCE: Duration = Duration::from_secs(30);
 
 pub(crate) const ENTER: &str = "\r";
@@ -33,6 +36,8 @@ pub(crate) struct Terminal {
     output: mpsc::UnboundedReceiver<Vec<u8>>,
     screen: vt100::Parser,
     pub(crate) wrote: Vec<u8>,
+    /// The number of bytes in `wrote` that the screen has processed.
+    shown: usize,
 }
 
 impl Terminal {
@@ -57,6 +62,7 @@ impl Terminal {
             output,
             screen: vt100::Parser::new(ROWS, COLUMNS, 0),
             wrote: Vec::new(),
+            shown: 0,
         })
     }
 
@@ -102,9 +108,25 @@ impl Terminal {
         let Some(bytes) = bytes else {
             return Ok(false);
         };
-        self.screen.process(&bytes);
         self.wrote.extend(bytes);
+        self.show();
         Ok(true)
+    }
+
+    /// Shows the new output. Like a terminal, shows a frame only when it is complete: in a part of a frame, a new
+    /// question may be visible without the row that says that it does not accept keys yet.
+    fn show(&mut self) {
+        let searched = self.shown.saturating_sub(FRAME[0].len());
+        let [begin, end] = FRAME.map(|code| {
+            let mut places = self.wrote[searched..].windows(code.len());
+            places.rposition(|bytes| bytes == code)
+        });
+        let until = match begin.filter(|_| begin > end) {
+            Some(begin) => self.shown.max(searched + begin),
+            None => self.wrote.len(),
+        };
+        self.screen.process(&self.wrote[self.shown..until]);
+        self.shown = until;
     }
 }
 

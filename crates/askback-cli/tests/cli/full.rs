@@ -28,6 +28,9 @@ const SETTLING: &str = "One moment…";
 /// The timeout of each wait in a test.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
 
+/// Start and end of a frame (a synchronized update).
+const FRAME: [&[u8]; 2] = [b"\x1b[?2026h", b"\x1b[?2026l"];
+
 const ROWS: NonZero<u16> = NonZero::new(24).expect("it has rows");
 
 /// A pager that shows the end of a text on the alternate screen, until Enter is pressed or it is
@@ -58,6 +61,8 @@ pub(crate) struct Terminal {
     rewraps: bool,
     /// All output of the program.
     wrote: Vec<u8>,
+    /// The number of bytes in `wrote` that the screen has processed.
+    shown: usize,
 }
 
 impl Terminal {
@@ -112,12 +117,25 @@ impl Terminal {
             screen: vt100::Parser::new(ROWS, wide(columns), ABOVE),
             rewraps,
             wrote: Vec::new(),
+            shown: 0,
         }
     }
 
+    /// Processes output. Like a terminal, shows a frame only when it is complete: in a part of a frame, a new question
+    /// may be visible without the row that says that it does not accept keys yet.
     fn take(&mut self, bytes: Vec<u8>) {
-        self.screen.process(&bytes);
         self.wrote.extend(bytes);
+        let searched = self.shown.saturating_sub(FRAME[0].len());
+        let [begin, end] = FRAME.map(|code| {
+            let mut places = self.wrote[searched..].windows(code.len());
+            places.rposition(|bytes| bytes == code)
+        });
+        let until = match begin.filter(|_| begin > end) {
+            Some(begin) => self.shown.max(searched + begin),
+            None => self.wrote.len(),
+        };
+        self.screen.process(&self.wrote[self.shown..until]);
+        self.shown = until;
     }
 
     /// Waits until a text is visible and a question accepts keys.
@@ -241,7 +259,7 @@ impl Terminal {
     }
 
     fn is_drawn(&self, since: usize) -> bool {
-        self.wrote[since..].ends_with(b"\x1b[?2026l")
+        self.wrote[since..].ends_with(FRAME[1])
     }
 
     /// Whether a text is visible.

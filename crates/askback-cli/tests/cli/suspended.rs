@@ -32,8 +32,7 @@ fn ctrl_z_in_the_pager_stops_the_program_and_both_go_on() {
     let scratch = Scratch::new("suspended-pager");
     scratch.pipe("pipe");
     let pipe = scratch.path("pipe").display().to_string();
-    let script =
-        r#"set -m; "$0" open -- "$0" serve travel; echo now stopped; read -r _ <"$1"; fg"#;
+    let script = r#"set -m; "$0" open -- "$0" serve travel; echo now stopped; read -r _ <"$1"; fg"#;
     let mut terminal = Terminal::run("sh", &["-c", script, ASKBACK, &pipe], 80, &[]);
     terminal
         .until("Type to filter")
