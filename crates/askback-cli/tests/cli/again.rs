@@ -1,7 +1,5 @@
 //! Repeated calls, and restarted servers.
 
-use std::fs;
-
 use pty_process::blocking::Command;
 
 use crate::{
@@ -50,6 +48,24 @@ fn server(scratch: &Scratch) -> String {
     scratch.file("others.json", &OTHERS.replace('\n', ""));
     scratch.file("count", "0");
     scratch.file("server.sh", SERVER)
+}
+
+/// A conversation with the server in a terminal, with these options.
+fn open(scratch: &Scratch, options: &[&str]) -> Terminal {
+    let command = Command::new(ASKBACK)
+        .args(["open", "--protocol", "2025-11-25"])
+        .args(options)
+        .args(["--", "sh", &server(scratch)])
+        .current_dir(scratch.path("."))
+        .env("XDG_STATE_HOME", scratch.path("state"))
+        .env("TERM", "xterm-256color");
+    Terminal::start(command, 80)
+}
+
+fn reserve(terminal: &mut Terminal) {
+    terminal.until("> ").press("/call reserve").press(ENTER);
+    terminal.until("Which seat?").press("12A").press(REVIEW);
+    terminal.until("[Enter] Send").press(ENTER);
 }
 
 fn run(name: &str, lines: &str) -> Ran {
@@ -117,9 +133,7 @@ fn a_server_that_is_started_again_tells_what_is_new() {
 #[test]
 fn a_server_that_exits_while_nothing_is_asked_of_it_is_told_at_once() {
     let scratch = Scratch::new("idle-exit");
-    let script = server(&scratch);
-    let words = ["open", "--protocol", "2025-11-25", "--", "sh", &script];
-    let mut terminal = Terminal::open(&words, 80);
+    let mut terminal = open(&scratch, &[]);
     terminal.until("> ").press("/call leave").press(ENTER);
     terminal
         .until("sh exited (code 7).")
@@ -132,21 +146,10 @@ fn a_server_that_exits_while_nothing_is_asked_of_it_is_told_at_once() {
 #[test]
 fn a_change_of_a_file_starts_the_server_again_and_makes_the_last_call() {
     let scratch = Scratch::new("watch-files");
-    let script = server(&scratch);
-    let tools = scratch.path("tools.json");
-    let command = Command::new(ASKBACK)
-        .args(["open", "--protocol", "2025-11-25", "--watch-files"])
-        .arg(&tools)
-        .args(["--", "sh", &script])
-        .current_dir(scratch.path("."))
-        .env("XDG_STATE_HOME", scratch.path("state"))
-        .env("TERM", "xterm-256color");
-    let mut terminal = Terminal::start(command, 80);
-    terminal.until("> ").press("/call reserve").press(ENTER);
-    terminal.until("Which seat?").press("12A").press(REVIEW);
-    terminal.until("[Enter] Send").press(ENTER);
+    let mut terminal = open(&scratch, &["--watch-files", "tools.json"]);
+    reserve(&mut terminal);
     terminal.until("start 1, seat 12A").until("sh> ");
-    fs::write(&tools, OTHERS.replace('\n', "")).expect("the folder is ours");
+    scratch.file("tools.json", &OTHERS.replace('\n', ""));
     terminal
         .until("tools.json changed.")
         .until("new tool | ring")
@@ -155,8 +158,8 @@ fn a_change_of_a_file_starts_the_server_again_and_makes_the_last_call() {
         .until("+ | start 2, seat 12A")
         .until("sh> ");
     // If the server does not start, the conversation does not change.
-    fs::write(&script, "echo no >&2; exit 3").expect("the folder is ours");
-    fs::write(&tools, "[]").expect("the folder is ours");
+    scratch.file("server.sh", "echo no >&2; exit 3");
+    scratch.file("tools.json", "[]");
     terminal
         .until("stderr | no")
         .until("the server exited (code 3)")
@@ -172,26 +175,16 @@ fn a_change_of_a_file_starts_the_server_again_and_makes_the_last_call() {
 #[test]
 fn what_is_written_here_or_is_ignored_starts_nothing_again() {
     let scratch = Scratch::new("watch-own");
-    let script = server(&scratch);
-    let folder = scratch.path(".");
     // The server counts its starts in a file.
-    let command = Command::new(ASKBACK)
-        .args(["open", "--protocol", "2025-11-25"])
-        .args(["--watch", "--ignore", "count"])
-        .args(["--trace=trace.jsonl", "--record", "suite.yaml"])
-        .args(["--", "sh", &script])
-        .current_dir(&folder)
-        .env("XDG_STATE_HOME", scratch.path("state"))
-        .env("TERM", "xterm-256color");
-    let mut terminal = Terminal::start(command, 80);
-    terminal.until("> ").press("/call reserve").press(ENTER);
-    terminal.until("Which seat?").press("12A").press(REVIEW);
-    terminal.until("[Enter] Send").press(ENTER);
+    let ignored = ["--watch", "--ignore", "count"];
+    let written = ["--trace=trace.jsonl", "--record", "suite.yaml"];
+    let mut terminal = open(&scratch, &[ignored, written].concat());
+    reserve(&mut terminal);
     terminal
         .until("seat 12A")
         .press("/save result.json")
         .press(ENTER);
-    fs::write(scratch.path("new.txt"), "").expect("the folder is ours");
+    scratch.file("new.txt", "");
     // Text that is typed while the server starts is not lost.
     terminal
         .until("new.txt changed.")
@@ -207,14 +200,7 @@ fn what_is_written_here_or_is_ignored_starts_nothing_again() {
 #[test]
 fn a_file_that_the_server_writes_is_told_with_what_to_do() {
     let scratch = Scratch::new("watch-loop");
-    let script = server(&scratch);
-    let command = Command::new(ASKBACK)
-        .args(["open", "--protocol", "2025-11-25", "--watch"])
-        .args(["--", "sh", &script])
-        .current_dir(scratch.path("."))
-        .env("XDG_STATE_HOME", scratch.path("state"))
-        .env("TERM", "xterm-256color");
-    let mut terminal = Terminal::start(command, 80);
+    let mut terminal = open(&scratch, &["--watch"]);
     terminal
         .until("count changed.")
         .until("no longer restarts")

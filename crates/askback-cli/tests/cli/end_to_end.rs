@@ -550,22 +550,26 @@ fn a_server_is_given_no_secret_of_ours() {
     }
 }
 
-// Shows ST-03.
-#[test]
-fn a_server_writes_nothing_but_messages() {
+/// The input of a server: a handshake and these lines.
+fn session(lines: &[&str]) -> String {
     let hello = json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
         "protocolVersion": "2025-11-25", "capabilities": {},
         "clientInfo": {"name": "tests", "version": "1"},
     }});
-    let lines = [
-        hello.to_string(),
-        r#"{"jsonrpc": "2.0", "method": "notifications/initialized"}"#.to_owned(),
-        r#"{"jsonrpc": "2.0", "id": 2, "method": "tools/list"}"#.to_owned(),
-        "no message at all".to_owned(),
-        r#"{"jsonrpc": "2.0", "id": 3, "method": "tools/burn"}"#.to_owned(),
-        String::new(),
-    ];
-    let run = Run::new("stdout", &["serve", "travel"]).input(&lines.join("\n"));
+    let initialized = r#"{"jsonrpc": "2.0", "method": "notifications/initialized"}"#;
+    let begun = [hello.to_string(), initialized.to_owned()];
+    [&begun.join("\n"), "\n", &lines.join("\n"), "\n"].concat()
+}
+
+// Shows ST-03.
+#[test]
+fn a_server_writes_nothing_but_messages() {
+    let input = session(&[
+        r#"{"jsonrpc": "2.0", "id": 2, "method": "tools/list"}"#,
+        "no message at all",
+        r#"{"jsonrpc": "2.0", "id": 3, "method": "tools/burn"}"#,
+    ]);
+    let run = Run::new("stdout", &["serve", "travel"]).input(&input);
     let ran = run.run().expect(0);
     let messages = ran.stdout.lines().map(|line| {
         let message: Value = serde_json::from_str(line).expect(line);
@@ -579,20 +583,11 @@ fn a_server_writes_nothing_but_messages() {
 
 #[test]
 fn an_operator_is_told_what_failed_under_the_server() {
-    let hello = json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
-        "protocolVersion": "2025-11-25", "capabilities": {},
-        "clientInfo": {"name": "tests", "version": "1"},
-    }});
-    let lines = [
-        hello.to_string(),
-        r#"{"jsonrpc": "2.0", "method": "notifications/initialized"}"#.to_owned(),
-        r#"{"jsonrpc": "2.0", "id": 2, "method": "resources/list"}"#.to_owned(),
-        String::new(),
-    ];
+    let input = session(&[r#"{"jsonrpc": "2.0", "id": 2, "method": "resources/list"}"#]);
     let run = Run::new("log", &["serve", "travel", "--directory", "kept"]);
     // A folder has the name of the file.
     std::fs::create_dir_all(run.scratch.path("kept/bookings.jsonl")).expect("the folder is ours");
-    let ran = run.input(&lines.join("\n")).run().expect(0);
+    let ran = run.input(&input).run().expect(0);
     assert!(
         ran.stdout
             .contains("its operator finds the cause in the log")

@@ -248,6 +248,12 @@ impl Terminal {
         self.wrote.len()
     }
 
+    /// Calls the tool that the agency offers first.
+    fn call_holiday(&mut self) {
+        self.until("The arguments of").press(REVIEW);
+        self.until("[Enter] Call").press(ENTER);
+    }
+
     /// Waits until the output after this position ends with a complete frame.
     #[track_caller]
     pub(crate) fn until_drawn(&mut self, since: usize) -> &mut Self {
@@ -380,8 +386,7 @@ fn rewrapped(before: &mut vt100::Parser, columns: NonZero<u16>) -> vt100::Parser
 #[test]
 fn a_holiday_is_booked_with_few_keys_and_leaves_few_rows() {
     let mut terminal = Terminal::open(&[], 80);
-    terminal.until("The arguments of").press(REVIEW);
-    terminal.until("[Enter] Call").press(ENTER);
+    terminal.call_holiday();
     terminal.until("Book it").press("y").press(REVIEW);
     terminal.until("[Enter] Send").press(ENTER);
     terminal.until("Full name").press("Ada Lovelace").press(TAB);
@@ -417,8 +422,7 @@ fn a_holiday_is_booked_with_few_keys_and_leaves_few_rows() {
 #[test]
 fn a_terminal_may_change_its_size_in_the_middle() {
     let mut terminal = Terminal::open(&[], 80);
-    terminal.until("The arguments of").press(REVIEW);
-    terminal.until("[Enter] Call").press(ENTER);
+    terminal.call_holiday();
     terminal.until("Book it");
     for columns in [120, 100, 60, 40, 80] {
         terminal.resize(columns).press(TAB).until("Esc cancel");
@@ -440,8 +444,7 @@ fn a_terminal_that_breaks_rows_anew_keeps_no_copy_of_a_form() {
     #[track_caller]
     fn check(first: u16, sizes: &[u16], slow: bool) {
         let mut terminal = Terminal::open_rewrapping(&[], first);
-        terminal.until("The arguments of").press(REVIEW);
-        terminal.until("[Enter] Call").press(ENTER);
+        terminal.call_holiday();
         terminal.until("Book it");
         let lines = |terminal: &mut Terminal| {
             let rows = terminal.rows().concat();
@@ -484,8 +487,7 @@ fn a_terminal_that_breaks_rows_anew_keeps_no_copy_of_a_form() {
 #[test]
 fn a_paste_presses_no_button_and_is_not_cut() {
     let mut terminal = Terminal::open(&[], 80);
-    terminal.until("The arguments of").press(REVIEW);
-    terminal.until("[Enter] Call").press(ENTER);
+    terminal.call_holiday();
     terminal.until("Book it").press("y").press(REVIEW);
     terminal.until("[Enter] Send").press(ENTER);
     let pasted = "x\n\n\n".repeat(25_000);
@@ -539,37 +541,25 @@ fn a_line_is_completed_as_it_is_typed() {
     assert_eq!(terminal.end(), Some(0));
 }
 
-/// A shell server that sends two progress notifications and nothing else.
-const SLOW: &str = r#"
-say() { printf '{"jsonrpc":"2.0",%s}\n' "$1"; }
-while IFS= read -r line; do
-  id=$(printf '%s' "$line" | sed -n 's/.*"id":\([0-9]*\).*/\1/p')
-  token=$(printf '%s' "$line" | sed -n 's/.*"progressToken":\([0-9a-zA-Z"-]*\).*/\1/p')
-  case $line in
-    *'"method":"initialize"'*)
-      say "\"id\":$id,\"result\":{\"protocolVersion\":\"2025-11-25\",\"capabilities\":{\"tools\":{}},\"serverInfo\":{\"name\":\"slow\",\"version\":\"1\"}}" ;;
-    *'"method":"tools/list"'*)
-      say "\"id\":$id,\"result\":{\"tools\":[{\"name\":\"dig\",\"inputSchema\":{\"type\":\"object\"}}]}" ;;
-    *'"method":"tools/call"'*)
-      for at in 1 2; do
-        say "\"method\":\"notifications/progress\",\"params\":{\"progressToken\":$token,\"progress\":$at,\"total\":4,\"message\":\"layer $at\"}"
-      done ;;
-  esac
-done
-"#;
-
 #[test]
 fn a_call_is_seen_while_it_goes_on_and_leaves_its_last_progress() {
-    let scratch = Scratch::new("slow");
-    let server = scratch.file("slow.sh", SLOW);
+    // The call sends two notifications and does not end.
+    let server = server(
+        r#"token=${line#*\"progressToken\":}; token=${token%%[,\}]*}
+            for at in 1 2; do
+              say "\"method\":\"notifications/progress\",\"params\":{\"progressToken\":$token,\"progress\":$at,\"total\":4,\"message\":\"layer $at\"}"
+            done"#,
+    );
     let words = ["open", "--protocol", "2025-11-25", "--name", "pit", "--"];
+    let scratch = Scratch::new("slow");
+    let server = scratch.file("slow.sh", &server);
     let words = [&words[..], &["sh", &server]].concat();
     let mut terminal = Terminal::open(&words, 80);
     terminal
         .until("Type to filter")
-        .press("/call dig")
+        .press("/call t")
         .press(ENTER);
-    terminal.until("pit works · call | dig");
+    terminal.until("pit works · call | t");
     terminal.until("[############------------] 2 of 4 | layer 2");
     terminal.press("/too").until("> /too");
     terminal.press(CTRL_C).until_not("> /too");
@@ -582,41 +572,47 @@ fn a_call_is_seen_while_it_goes_on_and_leaves_its_last_progress() {
     assert_eq!(terminal.end(), Some(0));
 }
 
+/// Opens an editor on a text of a form.
+fn editing(variables: &[(&str, &str)]) -> Terminal {
+    let call = ["call", "book_holiday", "--", ASKBACK, "serve", "travel"];
+    let mut terminal = Terminal::open_with(&call, 80, variables);
+    terminal.until("destination*").press("Rome").until("Rome");
+    terminal.press(EDITOR);
+    terminal
+}
+
+/// Cancels a form with values, which takes two keys.
+#[track_caller]
+fn cancel(mut terminal: Terminal) {
+    terminal.press(ESC).until("Press it again").press(ESC);
+    assert_eq!(terminal.end(), Some(3));
+}
+
 #[test]
 fn a_text_is_written_in_an_editor() {
     let editor =
         "f() { echo in the editor: $(cat \"$1\"); printf 'Lisbon\\n' > \"$1\"; read -r _; }; f";
     let variables = [("VISUAL", ""), ("EDITOR", editor)];
-    let call = ["call", "book_holiday", "--", ASKBACK, "serve", "travel"];
-    let mut terminal = Terminal::open_with(&call, 80, &variables);
-    terminal.until("destination*").press("Rome").until("Rome");
-    terminal.press(EDITOR);
+    let mut terminal = editing(&variables);
     // While the editor runs, it alone reads the terminal, which is in its original mode.
     terminal
         .until("in the editor: Rome")
         .press("x\n")
         .until("destination* Lisbon");
-    terminal.press(ESC).until("Press it again").press(ESC);
-    assert_eq!(terminal.end(), Some(3));
+    cancel(terminal);
 
-    let mut terminal = Terminal::open_with(&call, 80, &[("VISUAL", "false")]);
-    terminal.until("destination*").press("Rome").until("Rome");
-    terminal
-        .press(EDITOR)
-        .until("the editor ended with exit status: 1");
-    terminal.until("destination* Rome").press(ESC);
-    terminal.until("Press it again").press(ESC);
-    assert_eq!(terminal.end(), Some(3));
+    let mut terminal = editing(&[("VISUAL", "false")]);
+    terminal.until("the editor ended with exit status: 1");
+    terminal.until("destination* Rome");
+    cancel(terminal);
 
     // Ctrl-C in the editor is for the editor.
     let waits = "f() { echo in the editor; read -r _; }; f";
-    let mut terminal = Terminal::open_with(&call, 80, &[("VISUAL", waits)]);
-    terminal.until("destination*").press("Rome").until("Rome");
-    terminal.press(EDITOR).until("in the editor").press(CTRL_C);
+    let mut terminal = editing(&[("VISUAL", waits)]);
+    terminal.until("in the editor").press(CTRL_C);
     terminal.until("the editor ended with signal: 2");
-    terminal.until("destination* Rome").press(ESC);
-    terminal.until("Press it again").press(ESC);
-    assert_eq!(terminal.end(), Some(3));
+    terminal.until("destination* Rome");
+    cancel(terminal);
 }
 
 #[test]
@@ -630,10 +626,8 @@ fn a_text_in_an_editor_is_gone_with_the_program_whoever_ends_it() {
         ("TMPDIR", folder.to_str().expect("it is text")),
     ];
     let texts = || fs::read_dir(&folder).expect("it is ours").count();
-    let call = ["call", "book_holiday", "--", ASKBACK, "serve", "travel"];
-    let mut terminal = Terminal::open_with(&call, 80, &variables);
-    terminal.until("destination*").press("Rome").until("Rome");
-    terminal.press(EDITOR).until("in the editor");
+    let mut terminal = editing(&variables);
+    terminal.until("in the editor");
     assert_eq!(texts(), 1);
     terminal.press("\n").until("destination* Rome");
     assert_eq!(texts(), 0);
@@ -641,9 +635,8 @@ fn a_text_in_an_editor_is_gone_with_the_program_whoever_ends_it() {
         if signal == Signal::HUP && !hangup_ends_programs() {
             continue;
         }
-        let mut terminal = Terminal::open_with(&call, 80, &variables);
-        terminal.until("destination*").press("Rome").until("Rome");
-        terminal.press(EDITOR).until("in the editor");
+        let mut terminal = editing(&variables);
+        terminal.until("in the editor");
         assert_eq!(texts(), 1);
         terminal.signal(signal);
         // The editor still uses the terminal.
@@ -651,6 +644,17 @@ fn a_text_in_an_editor_is_gone_with_the_program_whoever_ends_it() {
         assert_eq!((ended.code(), texts()), (Some(exit), 0), "{signal:?}");
     }
 }
+
+/// Calls the tool `t` of a server that is a shell script.
+const CALL: [&str; 7] = [
+    "call",
+    "t",
+    "--protocol",
+    "2025-11-25",
+    "--",
+    "/bin/sh",
+    "-c",
+];
 
 /// A server whose tool `t` runs this script.
 fn server(called: &str) -> String {
@@ -678,18 +682,7 @@ fn a_result_that_comes_while_an_editor_is_open_is_shown() {
     let scratch = Scratch::new("editor-late");
     let opened = scratch.path("opened").display().to_string();
     let editor = format!("f() {{ : > '{opened}'; exec sleep 60; }}; f");
-    let call = [
-        "call",
-        "t",
-        "--protocol",
-        "2025-11-25",
-        "--",
-        "/bin/sh",
-        "-c",
-        &server,
-        "sh",
-        &opened,
-    ];
+    let call = [&CALL[..], &[&server, "sh", &opened]].concat();
     let mut terminal = Terminal::open_with(&call, 80, &[("VISUAL", &*editor)]);
     terminal.until("Where?").press("Rome").until("Rome");
     terminal.press(EDITOR).until("without you");
@@ -723,18 +716,7 @@ fn a_link_longer_than_the_screen_is_whole_where_it_is_copied() {
         r#"say "\"id\":\"q\",\"method\":\"elicitation/create\",\"params\":{\"mode\":\"url\",\"message\":\"Go.\",\"elicitationId\":\"e\",\"url\":\"$1\"}""#,
     );
     let url = format!("https://example.com/{}/end", "a".repeat(120));
-    let words = [
-        "call",
-        "t",
-        "--protocol",
-        "2025-11-25",
-        "--",
-        "/bin/sh",
-        "-c",
-        &server,
-        "sh",
-        &url,
-    ];
+    let words = [&CALL[..], &[&server, "sh", &url]].concat();
     let mut terminal = Terminal::open(&words, 80);
     terminal
         .until("[c] Copy")

@@ -75,6 +75,19 @@ impl Client {
         }
     }
 
+    /// Starts the command with these options and the travel server, and sends the handshake.
+    fn of_travel(
+        scratch: &Scratch,
+        revision: &'static str,
+        options: &[&str],
+        capabilities: &Value,
+    ) -> Self {
+        let travel = ["--", ASKBACK, "serve", "travel", "--directory", "kept"];
+        let mut client = Self::start(scratch, revision, &[options, &travel].concat(), &[]);
+        client.greet(capabilities);
+        client
+    }
+
     fn say(&mut self, message: &Value) {
         writeln!(self.input, "{message}").expect("the command reads its input");
     }
@@ -155,17 +168,8 @@ fn a_client_of_any_revision_books_though_it_cannot_be_asked() {
     for revision in REVISIONS {
         let scratch = Scratch::new(&format!("wrap-{revision}"));
         scratch.file("answers.yaml", ANSWERS);
-        let words = [
-            "--answers",
-            "answers.yaml",
-            "--",
-            ASKBACK,
-            "serve",
-            "travel",
-        ];
-        let words = [&words[..], &["--directory", "kept"]].concat();
-        let mut client = Client::start(&scratch, revision, &words, &[]);
-        client.greet(&json!({}));
+        let options = ["--answers", "answers.yaml"];
+        let mut client = Client::of_travel(&scratch, revision, &options, &json!({}));
         let said = client.book();
         assert!(said.starts_with("Booked: Barcelona"), "{revision}: {said}");
         let told = client.end();
@@ -178,20 +182,9 @@ fn an_answer_that_no_person_gave_says_so() {
     let scratch = Scratch::new("wrap-nobody");
     scratch.file("answers.yaml", "answers: []\n");
     for revision in ["2025-11-25", "2026-07-28"] {
-        let words = [
-            "--answers",
-            "answers.yaml",
-            // No front end is available.
-            "--asks",
-            "missing",
-            "--",
-            ASKBACK,
-            "serve",
-            "travel",
-        ];
-        let words = [&words[..], &["--directory", "kept"]].concat();
-        let mut client = Client::start(&scratch, revision, &words, &[]);
-        client.greet(&json!({}));
+        // No front end is available.
+        let options = ["--answers", "answers.yaml", "--asks", "missing"];
+        let mut client = Client::of_travel(&scratch, revision, &options, &json!({}));
         let said = client.book();
         assert!(said.contains("no person has read it"), "{revision}: {said}");
         let told = client.end();
@@ -207,24 +200,13 @@ fn an_answer_that_no_person_gave_says_so() {
 fn a_client_that_takes_forms_is_asked_unless_the_command_line_says_otherwise() {
     let scratch = Scratch::new("wrap-here");
     scratch.file("answers.yaml", ANSWERS);
-    let words = ["--answers", "answers.yaml", "--ask", "here", "--", ASKBACK];
-    let words = [&words[..], &["serve", "travel", "--directory", "kept"]].concat();
-    let mut client = Client::start(&scratch, "2025-11-25", &words, &[]);
-    client.greet(&json!({"elicitation": {}}));
+    let takes_forms = json!({"elicitation": {}});
+    let options = ["--answers", "answers.yaml", "--ask", "here"];
+    let mut client = Client::of_travel(&scratch, "2025-11-25", &options, &takes_forms);
     assert!(client.book().starts_with("Booked: Barcelona"));
     client.end();
 
-    let words = [
-        "--answers",
-        "answers.yaml",
-        "--",
-        ASKBACK,
-        "serve",
-        "travel",
-    ];
-    let words = [&words[..], &["--directory", "kept"]].concat();
-    let mut client = Client::start(&scratch, "2025-11-25", &words, &[]);
-    client.greet(&json!({"elicitation": {}}));
+    let mut client = Client::of_travel(&scratch, "2025-11-25", &options[..2], &takes_forms);
     let params = json!({
         "name": "book_holiday",
         "arguments": {"destination": "Barcelona", "depart": "2026-06-15"},
@@ -247,15 +229,10 @@ fn a_policy_has_the_options_of_a_server() {
     let policy =
         "[defaults]\nask = 'client'\n[server.travel]\nask = 'here'\nanswers = 'travel.yaml'\n";
     scratch.file("policies/wrap.toml", policy);
-    let words = ["--policy", "policies/wrap.toml", "--name", "travel", "--"];
-    let words = [
-        &words[..],
-        &[ASKBACK, "serve", "travel", "--directory", "kept"],
-    ]
-    .concat();
-    let mut client = Client::start(&scratch, "2025-11-25", &words, &[]);
+    let options = ["--policy", "policies/wrap.toml", "--name", "travel"];
     // The client supports forms, but is not asked.
-    client.greet(&json!({"elicitation": {}}));
+    let takes_forms = json!({"elicitation": {}});
+    let mut client = Client::of_travel(&scratch, "2025-11-25", &options, &takes_forms);
     let said = client.book();
     assert!(said.starts_with("Booked: Barcelona"), "{said}");
     client.end();
@@ -268,10 +245,8 @@ fn a_call_whose_answer_takes_long_is_given_back_and_made_again() {
         "answers.yaml",
         &ANSWERS.replace("    accept: {name", "    after: 2s\n    accept: {name"),
     );
-    let words = ["--answers", "answers.yaml", "--hold", "1", "--", ASKBACK];
-    let words = [&words[..], &["serve", "travel", "--directory", "kept"]].concat();
-    let mut client = Client::start(&scratch, "2025-06-18", &words, &[]);
-    client.greet(&json!({}));
+    let options = ["--answers", "answers.yaml", "--hold", "1"];
+    let mut client = Client::of_travel(&scratch, "2025-06-18", &options, &json!({}));
     let mut said = client.book();
     assert!(said.contains("Call `book_holiday` again"), "{said}");
     while said.contains("Call `book_holiday` again") {
@@ -353,23 +328,25 @@ fn book_at(terminal: &mut Terminal) {
     terminal.until("[Enter] Send").press(ENTER);
 }
 
+/// A client whose user answers at another terminal. Returns the client and that terminal.
+fn asked_elsewhere(
+    scratch: &Scratch,
+    revision: &'static str,
+    capabilities: &Value,
+) -> (Client, Terminal) {
+    let folder = asks(scratch);
+    let options = ["--asks", &folder, "--show=none"];
+    let client = Client::of_travel(scratch, revision, &options, capabilities);
+    (client, answering(scratch, &folder))
+}
+
 #[test]
 fn a_person_books_at_another_terminal() {
-    for revision in REVISIONS {
-        let scratch = Scratch::new(&format!("wrap-answer-{revision}"));
-        let folder = asks(&scratch);
-        let words = [
-            "--asks",
-            &folder,
-            "--show=none",
-            "--",
-            ASKBACK,
-            "serve",
-            "travel",
-        ];
-        let mut client = Client::start(&scratch, revision, &words, &[]);
-        client.greet(&json!({}));
-        let mut terminal = answering(&scratch, &folder);
+    #[track_caller]
+    fn check(revision: &'static str, capabilities: &Value, declines: bool) {
+        let scratch = Scratch::new(&format!("wrap-answer-{revision}-{declines}"));
+        let (mut client, mut terminal) = asked_elsewhere(&scratch, revision, capabilities);
+        client.declines = declines;
         let booking = thread::spawn(move || (client.book(), client));
         book_at(&mut terminal);
         let (text, client) = booking.join().expect("it books");
@@ -378,48 +355,17 @@ fn a_person_books_at_another_terminal() {
         terminal.press(CTRL_C);
         assert_eq!(terminal.ended(), Some(0));
     }
-}
-
-#[test]
-fn a_client_that_declines_by_itself_does_not_answer_for_the_person() {
-    let scratch = Scratch::new("wrap-headless");
-    let folder = asks(&scratch);
-    let words = [
-        "--asks",
-        &folder,
-        "--show=none",
-        "--",
-        ASKBACK,
-        "serve",
-        "travel",
-    ];
-    let mut client = Client::start(&scratch, "2025-11-25", &words, &[]);
-    client.greet(&json!({"elicitation": {"form": {}}}));
-    client.declines = true;
-    let mut terminal = answering(&scratch, &folder);
-    let booking = thread::spawn(move || (client.book(), client));
-    book_at(&mut terminal);
-    let (text, client) = booking.join().expect("it books");
-    assert!(text.contains("3000 USD"), "{text}");
-    client.end();
+    for revision in REVISIONS {
+        check(revision, &json!({}), false);
+    }
+    // A client that declines by itself does not answer for the user.
+    check("2025-11-25", &json!({"elicitation": {"form": {}}}), true);
 }
 
 #[test]
 fn a_person_is_told_why_a_question_went_away() {
     let scratch = Scratch::new("wrap-ends");
-    let folder = asks(&scratch);
-    let words = [
-        "--asks",
-        &folder,
-        "--show=none",
-        "--",
-        ASKBACK,
-        "serve",
-        "travel",
-    ];
-    let mut client = Client::start(&scratch, "2025-11-25", &words, &[]);
-    client.greet(&json!({}));
-    let mut terminal = answering(&scratch, &folder);
+    let (mut client, mut terminal) = asked_elsewhere(&scratch, "2025-11-25", &json!({}));
     let call = json!({
         "jsonrpc": "2.0", "id": 7, "method": "tools/call",
         "params": {
