@@ -16,7 +16,7 @@ use http::{
 use serde_json::Value;
 use url::Url;
 
-use super::{Model, ModelError, anthropic::Anthropic, ollama::Ollama, openai::OpenAi, shape::Wire};
+use super::{Model, ModelError, anthropic::Anthropic, openai::OpenAi, shape::Wire};
 use crate::{
     text::{LocalText, PeerText, Words, given},
     words,
@@ -165,11 +165,11 @@ impl Provider {
         let own = name.provider.address();
         let address = address.unwrap_or(own);
         let wire: Arc<dyn Wire> = match name.provider {
-            Kind::OpenAi => Arc::new(OpenAi {
-                is_its_own: address == own,
-            }),
             Kind::Anthropic => Arc::new(Anthropic),
-            Kind::Ollama => Arc::new(Ollama),
+            kind => Arc::new(OpenAi {
+                is_its_own: kind == Kind::OpenAi && address == own,
+                is_ollama: kind == Kind::Ollama,
+            }),
         };
         let uri = below(address, wire.path())?;
         let requests = Requests::new(&Route::Environment, Names::system(), &limits.http);
