@@ -2,7 +2,7 @@
 
 use std::{
     path::Path,
-    time::{Duration, SystemTime},
+    time::Duration,
 };
 
 use askback::{
@@ -56,12 +56,7 @@ impl Repl<'_> {
         if let Some(name) = self.one_of_several() {
             wire::heading(&mut page, name);
         }
-        let put = wire::put(
-            &mut page,
-            &self.wire_log()?.lock(),
-            shown,
-            SystemTime::now(),
-        );
+        let put = wire::put(&mut page, &self.wire_log()?.lock(), shown);
         put.map_err(|why| Error::usage(why).hint(LISTED))?;
         Ok(self.session.host.print(page.take().trimmed())?)
     }
