@@ -72,8 +72,6 @@ fn a_person_is_asked_for_what_is_missing() {
     let nested = r#"| given {"code":9007199254740993,"to":{"lat":1}"#;
     let lines = ["north", "1", "9007199254740993", ""];
     check(&["call", "u"], &lines, 0, nested);
-    let lines = ["/json", "{lat", r#"{"lat": 1}"#, "9007199254740993", ""];
-    check(&["call", "u"], &lines, 0, nested);
     // A call without missing arguments starts at once.
     check(&["call", "t", "nights=7", "city=Rome"], &[], 0, call);
     let got = r#"| given {"city":"Rome"}"#;

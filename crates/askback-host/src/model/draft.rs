@@ -27,7 +27,7 @@ pub fn missing(field: &Field) -> &'static str {
 /// Content is sent only if every field is valid.
 ///
 /// The members of an object and the items of a list have fields of their own if the schema and the
-/// value allow it. Otherwise the object or list is written as JSON. The user can also choose JSON.
+/// value allow it. Otherwise the object or list is written as JSON.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Draft {
     /// The form as the server sent it.
@@ -213,73 +213,10 @@ impl Draft {
         all.any(|(place, entry)| place.path.starts_with(path) && *entry != Entry::Empty)
     }
 
-    /// Whether the form has an object or a list that can be written either in fields or as JSON.
-    pub fn has_nested(&self) -> bool {
-        let is_nested = |field: &Field| matches!(field.kind, FieldKind::Json(_));
-        self.whole.iter().any(is_nested)
-    }
-
     /// Whether a field is a member of an object or an item of a list.
     pub fn is_inner(&self, index: usize) -> bool {
         let place = self.places.get(index);
         place.is_some_and(|place| place.path.len() > 1)
-    }
-
-    /// Returns the first field of the object or list that a field belongs to, or the field itself.
-    pub fn first_of(&self, index: usize) -> usize {
-        let top = self.places.get(index).and_then(|place| place.path.first());
-        let mut places = self.places.iter();
-        let found = places.position(|place| place.path.first() == top);
-        found.unwrap_or(index)
-    }
-
-    /// Switches an object or a list between fields and JSON, and keeps its content.
-    ///
-    /// # Errors
-    ///
-    /// Returns the reason if it cannot switch.
-    pub(super) fn fold(&mut self, index: usize) -> Result<(), Words> {
-        let first = self.first_of(index);
-        let Some(top) = self.places.get(first).and_then(|place| place.path.first()) else {
-            return Err("unknown field".into());
-        };
-        let (top, path) = (top.clone(), [top.clone()]);
-        let is_top = |field: &&Field| top == Key::Member(field.name.clone());
-        let Some(field) = self.whole.iter().find(is_top).cloned() else {
-            return Err("unknown field".into());
-        };
-        if !matches!(field.kind, FieldKind::Json(_)) {
-            return Err("this field is neither an object nor a list".into());
-        }
-        let is_whole = !self.groups.iter().any(|group| group.path == path);
-        if is_whole {
-            let value = match self.entries.get(first) {
-                Some(Entry::Value(value)) => Some(value.clone()),
-                Some(Entry::Written(text, _)) => match read_json(text) {
-                    Ok(value) => Some(value),
-                    Err(_) => return Err("it stays JSON until it is valid JSON".into()),
-                },
-                Some(Entry::Empty | Entry::Chosen(..)) | None => None,
-            };
-            let unfolded = nested::unfold_all(&field, &path, value.as_ref(), &self.limits);
-            let room = unfolded
-                .as_ref()
-                .map_or(0, |it| it.rows.len().saturating_sub(1));
-            let Some(unfolded) = unfolded.filter(|_| self.has_room(room)) else {
-                return Err("it stays JSON: it holds what has no field of its own".into());
-            };
-            self.remove(&path);
-            self.insert(first, unfolded);
-        } else {
-            let value = self.value_at(&path, true);
-            self.remove(&path);
-            self.insert_whole(first, field, None, None);
-            if let Some(value) = value {
-                self.write(first, value.to_string());
-            }
-        }
-        self.settle();
-        Ok(())
     }
 
     fn remove(&mut self, path: &[Key]) {
@@ -476,7 +413,7 @@ impl Draft {
         let fits = nested::unfold(field, path, Some(value), &self.limits).is_some();
         match nested::unfold_all(field, path, Some(value), &self.limits) {
             Some(_) if !fits => {
-                Err("has a value that does not fit; /json (Ctrl-T) shows where".into())
+                Err("has a value that does not fit".into())
             }
             Some(_) | None => Ok(()),
         }

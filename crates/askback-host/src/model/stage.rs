@@ -403,7 +403,6 @@ fn edit(draft: &mut Draft, said: Action) -> Result<bool, Words> {
         Action::Write { field, text } => draft.write(field, text),
         Action::Choose { field, option } => draft.choose(field, option),
         Action::Clear(field) => draft.clear(field),
-        Action::Fold(field) => draft.fold(field)?,
         Action::Submit => match draft.left() {
             0 => return Ok(true),
             1 => return Err("1 field is not ready yet".into()),

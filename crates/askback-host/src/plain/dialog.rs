@@ -103,12 +103,6 @@ impl Dialog {
         field.is_some_and(|field| view::is_secret(&front.question.ask, field))
     }
 
-    /// Prints the prompt again after other programs wrote to the terminal.
-    pub fn resume(&mut self) {
-        self.page.afresh();
-        self.again = true;
-    }
-
     /// Says that a line was typed too early to be an answer to the question in front.
     pub fn was_early(&mut self) {
         self.page.note(Style::Warning, EARLY);
@@ -258,13 +252,6 @@ impl Dialog {
                 return self.object(model::missing(&draft.fields()[field]));
             }
             OfField::Clear => said.push(Action::Clear(field)),
-            OfField::Fold => {
-                self.at = draft.first_of(field);
-                // The same field is asked for in another way.
-                (self.seen, self.again) =
-                    (self.seen.map(|(id, turn, _)| (id, turn, usize::MAX)), true);
-                return vec![Action::Fold(field)];
-            }
             OfField::Suggest(text) => return vec![Action::Suggest { field, text }],
             OfField::Before if self.reopened => {}
             OfField::Last => {

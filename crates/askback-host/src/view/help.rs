@@ -30,13 +30,9 @@ type Does = (&'static str, &'static str);
 
 const ROWS: Does = ("↓ ↑", "the rows below, those above");
 const COPY: Does = ("c", "show the link alone, and copy it");
-const CODE: Does = ("q", "show the link as a code for a telephone, or hide it");
+const CODE: Does = ("q", "show the link as a code for a telephone");
 const EDITOR: Does = ("Ctrl-G", "write the text in your editor");
 const BREAK: Does = ("Enter", "break the line");
-const FOLD: Does = (
-    "Ctrl-T, /json",
-    "write an object or a list as JSON, or in fields again",
-);
 const SLASH: Does = (
     "/decline /cancel",
     "the same as words, in a text; // begins a text with /",
@@ -68,7 +64,7 @@ fn commands_of_step(front: &Front<'_>) -> Vec<Does> {
         ("/qr", "show the link as a code for a telephone"),
     ];
     match front.step {
-        Step::Filling(draft) => {
+        Step::Filling(_) => {
             let mut commands = vec![
                 ("/back", "go back by one field"),
                 ("/none", "leave the field empty"),
@@ -80,10 +76,6 @@ fn commands_of_step(front: &Front<'_>) -> Vec<Does> {
             ];
             if front.suggests() {
                 commands.push(("/suggest", "list what the server suggests"));
-            }
-            if draft.has_nested() {
-                let does = "write an object or a list as JSON, or in fields again";
-                commands.push(("/json", does));
             }
             commands.push(("//…", "a text that begins with /"));
             commands
@@ -191,11 +183,6 @@ fn keys_of_step(front: &Front<'_>) -> Vec<Does> {
                 ),
                 SLASH,
             ]);
-            if let Step::Filling(draft) = front.step
-                && draft.has_nested()
-            {
-                keys.push(FOLD);
-            }
             keys.extend(reveal(front));
             keys
         }

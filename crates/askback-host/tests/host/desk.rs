@@ -113,7 +113,6 @@ pub(crate) fn event() -> impl Strategy<Value = Event> {
         4 => Just(Action::Yes),
         5 => Just(Action::Back),
         1 => (0usize..4).prop_map(Action::Clear),
-        2 => (0usize..4).prop_map(Action::Fold),
         2 => (0usize..4).prop_map(|field| Action::Suggest { field, text: "1".to_owned() }),
         1 => Just(Action::Folder("/tmp".to_owned())),
         1 => Just(Action::OpenAgain),
@@ -533,7 +532,6 @@ fn fills() -> impl Strategy<Value = Action> {
         5 => (0usize..8, text).prop_map(|(field, text)| Action::Write { field, text: text.to_owned() }),
         2 => (0usize..8, 0usize..3).prop_map(|(field, option)| Action::Choose { field, option }),
         1 => (0usize..8).prop_map(Action::Clear),
-        2 => (0usize..8).prop_map(Action::Fold),
         1 => Just(Action::Submit),
     ]
 }

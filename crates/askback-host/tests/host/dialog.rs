@@ -451,7 +451,7 @@ screens! {
     ];
     what_is_nested_has_fields: WIDE, [
         Asks(journey()), Type("Ada"), Type("two"), Type("2"), Type("Main"), Type("Rome"), Type(""), Type("/back"), Type("3"),
-        Type(""), Type(""), Type("old"), Type("/json"), Type(r#"["old", "new"]"#), Type(""),
+        Type(""), Type(""), Type("old"), Type("new"), Type(""), Type(""),
     ];
     what_cannot_be_drawn_is_written_as_json: WIDE, [
         Asks(nested()), Type("Ada"), Type("Main Street"), Type(r#"{"street": "Main Street", "number": 9007199254740993}"#), Type(""),

@@ -60,12 +60,6 @@ impl Filling {
         self.say(Action::Write { field, text });
     }
 
-    /// Switches the parent of this field between JSON and fields. Returns whether that worked.
-    fn fold(&mut self, name: &str) -> bool {
-        self.say(Action::Fold(self.at(name)));
-        self.0.front().is_some_and(|front| front.issue.is_none())
-    }
-
     fn at(&self, name: &str) -> usize {
         let mut fields = self.draft().fields().iter();
         let found = fields.position(|field| field.name == name);
@@ -232,52 +226,4 @@ fn what_would_not_be_seen_in_fields_is_json() {
         format!(r#"{{"type": "object", "properties": {{"b": {inner}}}}}"#)
     });
     stays(&format!(r#""a": {deep}"#), json!({}));
-}
-
-#[test]
-fn what_stands_in_fields_is_written_as_json_and_read_back() {
-    let given = json!({"home": {"street": "Main", "at": {"lat": 1.5}}, "tags": ["a"]});
-    let both = format!("{HOME}, {TAGS}");
-    let mut filling = Filling::new(&both, "", given.clone());
-    let before = filling.names();
-    assert!(filling.fold("home.at.lat") && filling.fold("tags[2]"));
-    assert_eq!(filling.names(), ["home", "tags"]);
-    assert_eq!(filling.content(), given);
-    assert!(filling.fold("home") && filling.fold("tags"));
-    assert_eq!(filling.names(), before);
-    assert_eq!(filling.content(), given);
-
-    // A value with more than the fields show stays JSON, and so does text that is not JSON.
-    assert!(filling.fold("home.floor"));
-    let more = r#"{"street": "Main", "door": 9007199254740993}"#;
-    filling.write(0, more);
-    assert!(!filling.fold("home"));
-    assert_eq!(
-        filling.draft().content()["home"],
-        serde_json::from_str::<Value>(more).unwrap()
-    );
-    filling.write(0, "{street");
-    assert!(!filling.fold("home"));
-    assert_eq!(filling.draft().written(0), Some("{street"));
-
-    // Invalid text survives the switch, and is reported in both forms.
-    for (text, json) in [
-        ("two", r#""two""#),
-        (r#""2""#, r#""2""#),
-        ("2.5", "2.5"),
-        ("[2]", "[2]"),
-    ] {
-        let mut wrong = Filling::new(HOME, "", json!({}));
-        wrong.write(1, text);
-        for _ in 0..2 {
-            assert!(wrong.fold("home.floor"));
-            let whole = format!(r#"{{"floor":{json}}}"#);
-            assert_eq!(wrong.draft().written(0), Some(&*whole));
-            assert_eq!(wrong.draft().wrong(), Some(0));
-            assert!(wrong.fold("home"));
-            assert_eq!(wrong.draft().written(1), Some(text));
-        }
-    }
-    // A field that is neither an object nor a list cannot be switched.
-    assert!(!Filling::new(r#""a": {"type": "string"}"#, "", json!({})).fold("a"));
 }
