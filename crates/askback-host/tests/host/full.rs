@@ -429,14 +429,11 @@ screens! {
     ];
     a_link_is_a_code_for_a_camera: 80, [
         Asks(link("https://login.example.com/a?redirect_uri=https://evil.example/cb&state=0123456789012345")),
-        Rows(32), Type("q"), See, Type("q"), See, Rows(30), Type("q"), See, Rows(24), See, Type("q"), Rows(40), Type("qo"), See,
+        Type("q"), See,
         Press(Key::Esc),
     ];
     a_link_that_leads_to_many_sites: 40, [
         Asks(link(&leading(10))), See, Press(Key::Esc), Asks(link(&leading(8))), See, Press(Key::Esc),
-    ];
-    a_code_leaves_the_site_and_its_warnings: 40, [
-        Asks(link("http://10.0.0.1/")), Rows(20), Type("q"), See, Rows(28), Type("q"), See, Rows(20), See, Press(Key::Esc),
     ];
     a_text_of_several_lines: 80, [
         Asks(form("Notes?", r#""notes": {"type": "string"}, "more": {"type": "string"}"#, "")),
