@@ -10,7 +10,6 @@ mod draft;
 mod folders;
 mod kept;
 pub mod link;
-mod nested;
 mod offers;
 mod options;
 mod repeat;

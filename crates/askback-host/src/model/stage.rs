@@ -171,7 +171,7 @@ impl Stage {
         let mut draft = Draft::new(schema.clone(), sent, limits.clone()).with_clock(clock);
         // A field that the user cleared does not get its default again.
         for (index, field) in draft.fields().to_vec().iter().enumerate() {
-            if !draft.is_inner(index) && !sent.contains_key(&field.name) {
+            if !sent.contains_key(&field.name) {
                 draft.clear(index);
             }
         }

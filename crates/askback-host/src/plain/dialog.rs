@@ -227,14 +227,10 @@ impl Dialog {
             return Vec::new();
         };
         let mut said = Vec::new();
-        let mut count = draft.fields().len();
+        let count = draft.fields().len();
         match of {
             OfField::Is(text) => match draft.read(field, &text) {
-                Ok(_) => {
-                    // A list grows by one item.
-                    count = draft.with(field, text.clone()).fields().len();
-                    said.push(Action::Write { field, text });
-                }
+                Ok(_) => said.push(Action::Write { field, text }),
                 Err(issue) => {
                     if let Body::Form(form) = self.view(desk, front).body {
                         let found = having(options(&draft.fields()[field]), text.trim());
