@@ -336,29 +336,13 @@ async fn ask(
 
 fn refusal(name: LocalText, status: u16) -> Words {
     match status {
-        300..400 => words!(
-            "{} answered with a redirect, which askback does not follow (HTTP status {})",
-            name,
-            status
-        ),
         401 | 403 => words!("{} did not accept the key (HTTP status {})", name, status),
         404 => words!(
             "{} was not found (HTTP status {}); check its name and --model-url",
             name,
             status
         ),
-        429 => words!(
-            "{} received too many requests, or the account's quota is used up (HTTP status {}); run again later",
-            name,
-            status
-        ),
-        503 | 529 => words!(
-            "{} is overloaded (HTTP status {}); run again in a while",
-            name,
-            status
-        ),
-        400..500 => words!("{} refused the request (HTTP status {})", name, status),
-        _ => words!("{} failed (HTTP status {}); run again", name, status),
+        _ => words!("{} did not reply (HTTP status {})", name, status),
     }
 }
 

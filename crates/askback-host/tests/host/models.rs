@@ -244,32 +244,32 @@ async fn what_went_wrong_is_said_in_words() {
             "openai/x",
             429,
             said,
-            "openai/x received too many requests, or the account's quota is used up (HTTP status 429); run again later | no\u{1b}[2J",
+            "openai/x did not reply (HTTP status 429) | no\u{1b}[2J",
         ),
         (
             "anthropic/x",
             529,
             "busy",
-            "anthropic/x is overloaded (HTTP status 529); run again in a while | busy",
+            "anthropic/x did not reply (HTTP status 529) | busy",
         ),
         (
             "openai/x",
             400,
             "",
-            "openai/x refused the request (HTTP status 400)",
+            "openai/x did not reply (HTTP status 400)",
         ),
         (
             "openai/x",
             500,
             "",
-            "openai/x failed (HTTP status 500); run again",
+            "openai/x did not reply (HTTP status 500)",
         ),
         // Redirects are not followed.
         (
             "openai/x",
             307,
             "",
-            "openai/x answered with a redirect, which askback does not follow (HTTP status 307)",
+            "openai/x did not reply (HTTP status 307)",
         ),
         (
             "openai/x",
