@@ -112,7 +112,6 @@ const ROWS: usize = 16 << 20;
 /// The size of an event or row in addition to its text, in bytes.
 const EACH: usize = 1 << 10;
 
-
 const CHANGES: usize = 64;
 
 pub(crate) fn queue() -> (Sender, Arrivals) {

@@ -85,7 +85,6 @@ const STDERR: &str = "stderr ";
 /// The minimum interval between reports of progress without a message.
 const FAR: Duration = Duration::from_secs(1);
 
-
 /// The maximum number of kept lines of standard error.
 const STDERR_LINES: usize = 1_000;
 

@@ -1,9 +1,6 @@
 //! Shows the messages that were exchanged, and sends messages exactly as they are written.
 
-use std::{
-    path::Path,
-    time::Duration,
-};
+use std::{path::Path, time::Duration};
 
 use askback::{
     forms::{Field, FormSchema, TextField},

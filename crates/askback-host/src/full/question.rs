@@ -217,12 +217,7 @@ fn why(view: &View, look: Look, shown: usize) -> Vec<Row> {
 }
 
 /// The rows of keys. Without `agrees`, the keys that agree to the text are not offered yet.
-pub(super) fn keys(
-    view: &View,
-    is_helping: bool,
-    agrees: bool,
-    columns: usize,
-) -> Vec<Row> {
+pub(super) fn keys(view: &View, is_helping: bool, agrees: bool, columns: usize) -> Vec<Row> {
     let before = match &view.body {
         Body::Link(link) => link.sure.clone(),
         Body::Form(form) => form.left.clone(),

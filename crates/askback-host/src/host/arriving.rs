@@ -171,7 +171,10 @@ impl Host {
                 for change in surplus.changes {
                     self.arrive(server, Arrival::Heard(change));
                 }
-                self.served.get_mut(server).remarks.leave_out_all(surplus.count);
+                self.served
+                    .get_mut(server)
+                    .remarks
+                    .leave_out_all(surplus.count);
             }
             Arrival::Travelled(row) => self.remark(server, row.into()),
             Arrival::Heard(event) => {

@@ -14,7 +14,10 @@ pub fn unseen_blanks(text: &str) -> Option<Words> {
         (text.starts_with(is_blank), "blanks at its beginning"),
         (text.ends_with(is_blank), "blanks at its end"),
         (
-            text.split('\n').rev().skip(1).any(|line| line.ends_with(is_blank)),
+            text.split('\n')
+                .rev()
+                .skip(1)
+                .any(|line| line.ends_with(is_blank)),
             "blanks before line breaks",
         ),
         (text.split('\n').any(is_doubled), "several blanks in a row"),
@@ -40,7 +43,10 @@ mod tests {
             ("one\n  two\n", None),
             (" Ada", Some("blanks at its beginning")),
             (" ", Some("blanks at its beginning, blanks at its end")),
-            ("Ada  L ", Some("blanks at its end, several blanks in a row")),
+            (
+                "Ada  L ",
+                Some("blanks at its end, several blanks in a row"),
+            ),
             ("one \n\ntwo", Some("blanks before line breaks")),
             ("Ada\u{a0}L", Some("blanks that are no plain spaces")),
         ] {

@@ -64,11 +64,7 @@ impl MessageSelection {
 /// # Errors
 ///
 /// If there is no message with this number.
-pub fn put(
-    page: &mut Page,
-    wire: &Wire,
-    shown: MessageSelection,
-) -> Result<(), Words> {
+pub fn put(page: &mut Page, wire: &Wire, shown: MessageSelection) -> Result<(), Words> {
     match shown {
         MessageSelection::Last => list(page, wire, Some(LAST)),
         MessageSelection::All => list(page, wire, None),

@@ -31,7 +31,10 @@ pub(super) fn leads_on(url: &Url, name: &str) -> Vec<String> {
     let values = values.filter(|(name, _)| !NO_WAY.contains(&&**name));
     let values = values.flat_map(|(name, value)| [name.into_owned(), value.into_owned()]);
     for value in values.chain([url.path().to_owned()]) {
-        for address in decoded(value).iter().flat_map(|value| addresses(url, value)) {
+        for address in decoded(value)
+            .iter()
+            .flat_map(|value| addresses(url, value))
+        {
             let host = address.host_str().unwrap_or_default();
             let host = host.trim_matches('.');
             if !host.is_empty() && site(host) != here && !hosts.iter().any(|known| known == host) {
