@@ -14,7 +14,7 @@ const STOPS: usize = 4;
 pub(super) struct OpenAi {
     /// Whether the provider is OpenAI itself, whose newer models do not accept `max_tokens`.
     pub(super) is_its_own: bool,
-    /// Whether the provider is Ollama, which has this API below a path and cannot force or forbid a tool.
+    /// Whether the provider is Ollama, which has this API below a path, takes no sound, and cannot force or forbid a tool.
     pub(super) is_ollama: bool,
 }
 
@@ -41,6 +41,7 @@ impl Wire for OpenAi {
                         "type": "image_url",
                         "image_url": {"url": format!("data:{kind};base64,{data}")},
                     })),
+                    Part::Audio { .. } if self.is_ollama => return Err(Unfit("sound")),
                     Part::Audio { kind, data } => content.push(json!({
                         "type": "input_audio",
                         "input_audio": {"data": data, "format": sound(kind)?},

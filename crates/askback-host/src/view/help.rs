@@ -1,4 +1,4 @@
-//! The list of keys and commands at a question, beside its actions.
+//! The keys and commands of a question that are not among its actions.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,7 +8,7 @@ use crate::{
     text::Words,
 };
 
-/// What the user can do at a question beside its actions.
+/// The keys and commands of a question that are not among its actions.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Help {
     /// The keys.

@@ -322,7 +322,7 @@ async fn what_a_provider_does_not_take_is_not_sent() {
     forced["toolChoice"]["mode"] = "required".into();
     for (name, request, what) in [
         ("anthropic/x", &sound, "sound"),
-        ("ollama/x", &sound, "sound of this kind"),
+        ("ollama/x", &sound, "sound"),
         ("openai/x", &sound, "sound of this kind"),
         ("ollama/x", &forced, "a tool that has to be used"),
     ] {
