@@ -40,13 +40,12 @@ enum Do<'a> {
     NoBrowser,
     /// The user reached this machine from another one.
     Elsewhere,
-    Rows(usize),
     Model,
     Reply(&'a str),
 }
 
 use Do::{
-    Ask as Asks, Elsewhere, Look as See, Model, NoBrowser, Press, Rows, Suggest, Type, Withdraw,
+    Ask as Asks, Elsewhere, Look as See, Model, NoBrowser, Press, Suggest, Type, Withdraw,
 };
 
 struct Seat {
@@ -218,7 +217,6 @@ fn play(columns: usize, does: Vec<Do<'_>>) -> String {
                 let screen = Screen::new(Limits::default().host.message_shown, evening().today());
                 seat.screen = screen.from_elsewhere(true);
             }
-            Rows(rows) => seat.size.rows = rows,
             Model => {
                 let desk = Desk::new(travel(), None, None, Limits::default());
                 seat.talk = talk(desk.with_model("ollama/qwen3".to_owned(), Permission::Ask));
