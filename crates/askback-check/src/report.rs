@@ -230,7 +230,7 @@ impl Step {
         }
         page.item(mark, style, line);
         if let Some(quoted) = &self.quoted {
-            page.quote_json("    ", quoted.clone());
+            page.quote_at("    ", quoted.clone());
         }
         if let Some(advice) = &self.advice {
             page.item("    ", Style::Strong, advice.clone());
@@ -323,7 +323,7 @@ fn put_quoted(page: &mut Page, mark: &'static str, text: &str) {
         return;
     }
     let (head, more) = PeerText::from(text).cut(SHOWN);
-    page.quote_json(mark, head);
+    page.quote_at(mark, head);
     if more > 0 {
         page.note(Style::Dim, words!("{} more characters are left out", more));
     }

@@ -4,7 +4,6 @@
 //! queue for events that are only shown. When it is full, further events are counted and dropped.
 
 use std::{
-    collections::VecDeque,
     mem,
     sync::{Arc, Mutex, PoisonError},
 };
@@ -102,8 +101,6 @@ struct Places {
 pub struct Surplus {
     /// The number of dropped events and rows.
     pub count: u64,
-    /// The last dropped lines of standard error, because they may say why the server ended.
-    pub lines: VecDeque<String>,
     /// The dropped change notifications, without duplicates.
     pub changes: Vec<Event>,
 }
@@ -114,8 +111,6 @@ const ROWS: usize = 16 << 20;
 
 /// The size of an event or row in addition to its text, in bytes.
 const EACH: usize = 1 << 10;
-
-const LINES: usize = 8;
 
 const CHANGES: usize = 64;
 
@@ -237,12 +232,6 @@ impl Places {
         self.count();
         let mut surplus = held(&self.surplus);
         match event {
-            Event::ServerStderr(line) => {
-                if surplus.lines.len() >= LINES {
-                    surplus.lines.pop_front();
-                }
-                surplus.lines.push_back(line.clone());
-            }
             Event::ToolsChanged
             | Event::PromptsChanged
             | Event::ResourcesChanged
@@ -320,8 +309,6 @@ mod tests {
             panic!("{left_out:?}");
         };
         assert_eq!((server, surplus.count), (ServerId(0), 200_000 - 1020));
-        assert_eq!(surplus.lines.len(), LINES);
-        assert_eq!(surplus.lines.back().map(String::as_str), Some("line 99999"));
         assert_eq!(surplus.changes, [Event::ToolsChanged]);
         let has_ours = all
             .iter()

@@ -22,11 +22,6 @@ pub(crate) fn put(page: &mut Page, url: &str) {
     }
 }
 
-/// The number of rows of a link's code; `None` if it is wider than `columns`.
-pub(crate) fn height(url: &str, columns: usize) -> Option<usize> {
-    rows(url, columns).map(|rows| rows.len())
-}
-
 /// The rows of a link's code, each two modules high; `None` if it is wider than `columns`.
 ///
 /// Light modules are drawn and dark modules are blank, because most terminals are dark.

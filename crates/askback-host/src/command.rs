@@ -66,8 +66,6 @@ pub(crate) enum OfField {
     Is(String),
     Keep,
     Clear,
-    /// Switch the object or list around it between JSON and fields.
-    Fold,
     Before,
     /// Keep it and all fields after it.
     Last,
@@ -86,7 +84,6 @@ pub(crate) fn at_question(step: &Step<'_>, name: &str, rest: &str) -> LineMeanin
         "back" if in_field => return LineMeaning::OfField(OfField::Before),
         "review" if in_field => return LineMeaning::OfField(OfField::Last),
         "none" if in_field => return LineMeaning::OfField(OfField::Clear),
-        "json" if in_field => return LineMeaning::OfField(OfField::Fold),
         "back" => Action::Back,
         "edit" if matches!(step, Step::Reread(_)) => Action::Back,
         "edit" if matches!(step, Step::Request(_)) => Action::Rewrite(Part::Message),

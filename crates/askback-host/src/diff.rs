@@ -8,27 +8,11 @@ use crate::{
     words,
 };
 
-/// A difference.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Difference {
-    /// The place, as a JSON pointer.
-    pub path: String,
-    /// The old value, or the old lines of a text.
-    pub before: Option<String>,
-    /// The new value, or the new lines of a text.
-    pub after: Option<String>,
-}
-
+/// The maximum number of differences that are shown.
 const MOST: usize = 64;
 
-/// Returns the first differences between two values, and how many more there are.
-///
-/// Lists are compared by index, and texts line by line.
-pub fn differences(before: &Value, after: &Value) -> (Vec<Difference>, usize) {
-    let mut found = Comparison::default();
-    found.compare(&mut String::new(), Some(before), Some(after));
-    (found.told, found.more)
-}
+/// The place of a difference as a JSON pointer, and the two values; of texts, the lines that differ.
+type Difference = (String, Option<String>, Option<String>);
 
 /// Puts the differences between two results on the page.
 pub fn put(page: &mut Page, before: &Value, after: &Value) {
@@ -41,23 +25,22 @@ pub fn put(page: &mut Page, before: &Value, after: &Value) {
     }
 }
 
-/// Puts the differences between two values on the page.
+/// Puts the differences between two values on the page. Lists are compared by index, and texts line
+/// by line.
 pub fn put_all(page: &mut Page, before: &Value, after: &Value) {
-    let (told, more) = differences(before, after);
-    for difference in told {
-        let path = match difference.path.as_str() {
-            "" => "the whole".to_owned(),
-            path => path.to_owned(),
-        };
+    let mut found = Found::default();
+    found.compare(String::new(), Some(before), Some(after));
+    let Found { told, more } = found;
+    for (path, before, after) in told {
+        let path = if path.is_empty() { "the whole" } else { &path };
         page.quote_line("    ", PeerText::from(path));
-        let sides = [("  - ", difference.before), ("  + ", difference.after)];
-        let is_text = sides
-            .iter()
-            .flat_map(|(_, side)| side)
-            .any(|side| ends_unseen(side));
-        for (mark, side) in sides {
+        for (mark, side) in [("  - ", before), ("  + ", after)] {
+            // An end that would be invisible is shown as JSON.
+            let is_unseen = |side: &str| side.is_empty() || side.ends_with(char::is_whitespace);
             match side {
-                Some(side) if is_text => page.quote_at(mark, Value::from(side).to_string()),
+                Some(side) if is_unseen(&side) => {
+                    page.quote_at(mark, Value::from(side).to_string());
+                }
                 Some(side) => page.quote_at(mark, side),
                 None => {}
             }
@@ -68,60 +51,36 @@ pub fn put_all(page: &mut Page, before: &Value, after: &Value) {
     }
 }
 
-/// Whether the end of a text would be invisible. Such a text is shown as JSON.
-fn ends_unseen(text: &str) -> bool {
-    text.is_empty() || text.ends_with(char::is_whitespace)
-}
-
 #[derive(Default)]
-struct Comparison {
+struct Found {
     told: Vec<Difference>,
     more: usize,
 }
 
-impl Comparison {
-    fn compare(&mut self, path: &mut String, before: Option<&Value>, after: Option<&Value>) {
+impl Found {
+    fn compare(&mut self, path: String, before: Option<&Value>, after: Option<&Value>) {
         match (before, after) {
+            (before, after) if before == after => {}
             (Some(Value::Object(before)), Some(Value::Object(after))) => {
                 let added = after.keys().filter(|name| !before.contains_key(*name));
                 for name in before.keys().chain(added) {
-                    let name_escaped = name.replace('~', "~0").replace('/', "~1");
-                    self.at(path, &name_escaped, before.get(name), after.get(name));
+                    let escaped = name.replace('~', "~0").replace('/', "~1");
+                    let path = format!("{path}/{escaped}");
+                    self.compare(path, before.get(name), after.get(name));
                 }
             }
             (Some(Value::Array(before)), Some(Value::Array(after))) => {
-                for place in 0..before.len().max(after.len()) {
-                    let (before, after) = (before.get(place), after.get(place));
-                    self.at(path, &place.to_string(), before, after);
+                for at in 0..before.len().max(after.len()) {
+                    self.compare(format!("{path}/{at}"), before.get(at), after.get(at));
                 }
             }
-            (before, after) if before == after => {}
+            _ if self.told.len() >= MOST => self.more = self.more.saturating_add(1),
             (Some(Value::String(before)), Some(Value::String(after))) => {
                 let (before, after) = lines(before, after);
-                self.add(path, before, after);
+                self.told.push((path, before, after));
             }
-            (before, after) => self.add(path, before.map(shown), after.map(shown)),
+            (before, after) => self.told.push((path, before.map(shown), after.map(shown))),
         }
-    }
-
-    fn at(&mut self, path: &mut String, name: &str, before: Option<&Value>, after: Option<&Value>) {
-        let end = path.len();
-        path.push('/');
-        path.push_str(name);
-        self.compare(path, before, after);
-        path.truncate(end);
-    }
-
-    fn add(&mut self, path: &str, before: Option<String>, after: Option<String>) {
-        if self.told.len() >= MOST {
-            self.more = self.more.saturating_add(1);
-            return;
-        }
-        self.told.push(Difference {
-            path: path.to_owned(),
-            before,
-            after,
-        });
     }
 }
 
@@ -132,30 +91,23 @@ fn shown(value: &Value) -> String {
     }
 }
 
-/// The lines that differ, without the common lines at both ends. A difference of one empty line
-/// includes its neighbor, because an empty line would be invisible.
+/// The lines that differ, without the common lines at both ends.
 fn lines(before: &str, after: &str) -> (Option<String>, Option<String>) {
     let before: Vec<_> = before.split('\n').collect();
     let after: Vec<_> = after.split('\n').collect();
-    let alike = |pairs: &mut dyn Iterator<Item = (&&str, &&str)>| {
-        pairs.take_while(|(before, after)| before == after).count()
-    };
-    let first = alike(&mut before.iter().zip(&after));
-    let (rest_before, rest_after) = (&before[first..], &after[first..]);
-    let last = alike(&mut rest_before.iter().rev().zip(rest_after.iter().rev()));
-    let middle = |lines: &[&str], first: usize, last: usize| {
-        let end = lines.len().saturating_sub(last);
-        let lines = &lines[first..end];
+    let first = before
+        .iter()
+        .zip(&after)
+        .take_while(|(a, b)| a == b)
+        .count();
+    let (before, after) = (&before[first..], &after[first..]);
+    let ends = before.iter().rev().zip(after.iter().rev());
+    let last = ends.take_while(|(a, b)| a == b).count();
+    let middle = |lines: &[&str]| {
+        let lines = &lines[..lines.len().saturating_sub(last)];
         (!lines.is_empty()).then(|| lines.join("\n"))
     };
-    let sides = |first, last| (middle(&before, first, last), middle(&after, first, last));
-    match sides(first, last) {
-        (Some(line), None) | (None, Some(line)) if line.is_empty() => match first {
-            0 => sides(0, last.saturating_sub(1)),
-            _ => sides(first.saturating_sub(1), last),
-        },
-        sides => sides,
-    }
+    (middle(before), middle(after))
 }
 
 #[cfg(test)]
@@ -165,83 +117,54 @@ mod tests {
     use super::*;
     use crate::page::Look;
 
+    #[track_caller]
+    fn check(before: Value, after: Value, expected: &str) {
+        let look = Look {
+            columns: 60,
+            styled: false,
+        };
+        let mut page = Page::new(look);
+        put_all(&mut page, &before, &after);
+        assert_eq!(page.take().to_string(), expected);
+    }
+
     #[test]
     fn values_differ_where_they_differ() {
-        #[track_caller]
-        fn check(before: Value, after: Value, expected: &[(&str, Option<&str>, Option<&str>)]) {
-            let (told, more) = differences(&before, &after);
-            let told: Vec<_> = told
-                .iter()
-                .map(|it| (it.path.as_str(), it.before.as_deref(), it.after.as_deref()))
-                .collect();
-            assert_eq!((told.as_slice(), more), (expected, 0));
-        }
-        check(
-            json!({"a": [1, {"b": null}]}),
-            json!({"a": [1, {"b": null}]}),
-            &[],
-        );
-        check(json!(1), json!("1"), &[("", Some("1"), Some("1"))]);
+        check(json!({"a": [1, null]}), json!({"a": [1, null]}), "");
         check(
             json!({"a": 1, "b": 2, "c/d": [1, 2]}),
             json!({"b": 3, "c/d": [1], "e": {}}),
-            &[
-                ("/a", Some("1"), None),
-                ("/b", Some("2"), Some("3")),
-                ("/c~1d/1", Some("2"), None),
-                ("/e", None, Some("{}")),
-            ],
+            "    | /a\n  - | 1\n    | /b\n  - | 2\n  + | 3\n    | /c~1d/1\n  - | 2\n    | /e\n  + | {}\n",
         );
         check(
-            json!({"text": "one\ntwo\nthree\nfour"}),
-            json!({"text": "one\n2\n3\nfour"}),
-            &[("/text", Some("two\nthree"), Some("2\n3"))],
+            json!("one\ntwo\nthree\nfour"),
+            json!("one\n2\n3\nfour"),
+            "    | the whole\n  - | two\n    | three\n  + | 2\n    | 3\n",
         );
-        check(json!("a\nb"), json!("a\nx\nb"), &[("", None, Some("x"))]);
-        check(json!("a\na"), json!("a"), &[("", Some("a"), None)]);
-        check(json!("a\n"), json!("a"), &[("", Some("a\n"), Some("a"))]);
-        check(json!("\na"), json!("a"), &[("", Some("\na"), Some("a"))]);
         check(
             json!("a\nb"),
-            json!("a\n\nb"),
-            &[("", Some("a"), Some("a\n"))],
+            json!("a\nx\nb"),
+            "    | the whole\n  + | x\n",
         );
-        check(json!(""), json!("\n"), &[("", Some(""), Some("\n"))]);
+        check(json!("a\n"), json!("a"), "    | the whole\n  - | \"\"\n");
         check(
-            json!(null),
-            json!(false),
-            &[("", Some("null"), Some("false"))],
+            json!(["b "]),
+            json!(["b"]),
+            "    | /0\n  - | \"b \"\n  + | b\n",
         );
     }
 
     #[test]
     fn only_so_many_differences_are_told() {
         let list = |value: i32| json!(vec![value; MOST + 7]);
-        let (told, more) = differences(&list(1), &list(2));
-        assert_eq!((told.len(), more), (MOST, 7));
-    }
-
-    #[test]
-    fn an_end_that_is_not_seen_is_shown_as_json() {
-        #[track_caller]
-        fn check(before: Value, after: Value, expected: &str) {
-            let look = Look {
-                columns: 60,
-                styled: false,
-            };
-            let mut page = Page::new(look);
-            put_all(&mut page, &before, &after);
-            assert_eq!(page.take().to_string(), expected);
-        }
-        check(
-            json!("a\n"),
-            json!("a"),
-            "    | the whole\n  - | \"a\\n\"\n  + | \"a\"\n",
-        );
-        check(
-            json!(["", "b\nc"]),
-            json!(["b ", "b\nd"]),
-            "    | /0\n  - | \"\"\n  + | \"b \"\n    | /1\n  - | c\n  + | d\n",
-        );
+        let look = Look {
+            columns: 60,
+            styled: false,
+        };
+        let mut page = Page::new(look);
+        put_all(&mut page, &list(1), &list(2));
+        let told = page.take().to_string();
+        assert_eq!(told.matches("  - ").count(), MOST);
+        assert!(told.ends_with("Differences left out: 7\n"), "{told}");
     }
 }

@@ -601,7 +601,7 @@ impl ServerWork {
     /// Puts messages on the page, or the reason why that is not possible.
     pub(crate) fn put_wire(&self, page: &mut Page, shown: MessageSelection) {
         let put = match &self.wire {
-            Some(wire) => wire::put(page, &wire.lock(), shown, SystemTime::now()),
+            Some(wire) => wire::put(page, &wire.lock(), shown),
             None => Err("the messages of this session are not kept".into()),
         };
         if let Err(why) = put {

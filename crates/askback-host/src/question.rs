@@ -8,7 +8,7 @@ mod tools;
 pub use form::secret;
 pub(crate) use form::{fields, options_with};
 pub use link::{destination, warnings};
-pub(crate) use link::{leads_on, link, link_alone, link_code};
+pub(crate) use link::{leads_on, link_alone, link_code};
 
 use crate::{
     folder,

@@ -10,7 +10,6 @@ use askback::{
 use serde_json::Value;
 
 use crate::{
-    arrivals::Surplus,
     model::Far,
     page::{Page, Style},
     text::{LocalText, PeerText, Words},
@@ -39,8 +38,6 @@ pub struct Remarks {
     told: u32,
     /// How many remarks were left out since the last report.
     left_out: u64,
-    /// The last lines of standard error among them, because they may say why the server ended.
-    last: VecDeque<PeerText>,
     /// Whether the left-out remarks were reported in this window.
     summed_up: bool,
     /// When standard error is shown.
@@ -79,17 +76,14 @@ enum What {
     Gone(ServerEnd, bool),
     /// The number of lines on standard error during the start; whether a command can show them.
     Started(u64, bool),
-    /// How many remarks were left out, and the last lines of standard error among them.
-    LeftOut(u64, VecDeque<PeerText>),
+    /// How many remarks were left out.
+    LeftOut(u64),
 }
 
 const STDERR: &str = "stderr ";
 
 /// The minimum interval between reports of progress without a message.
 const FAR: Duration = Duration::from_secs(1);
-
-/// The maximum number of left-out lines of standard error that are shown.
-const LAST: usize = 8;
 
 /// The maximum number of kept lines of standard error.
 const STDERR_LINES: usize = 1_000;
@@ -146,7 +140,6 @@ impl Remarks {
             began: Duration::ZERO,
             told: 0,
             left_out: 0,
-            last: VecDeque::new(),
             summed_up: false,
             stderr: StderrMode::default(),
             is_opening: true,
@@ -277,10 +270,6 @@ impl Remarks {
         }
         if self.told >= self.most {
             self.leave_out();
-            if let (true, What::Quote(_, line, _)) = (is_stderr, remark.0) {
-                self.last.truncate(LAST.saturating_sub(1));
-                self.last.push_front(line);
-            }
         } else {
             self.told = self.told.saturating_add(1);
             heard.push(remark);
@@ -306,12 +295,8 @@ impl Remarks {
     }
 
     /// Counts events that were dropped from the queue.
-    pub fn leave_out_all(&mut self, surplus: Surplus) {
-        self.left_out = self.left_out.saturating_add(surplus.count);
-        for line in surplus.lines {
-            self.last.truncate(LAST.saturating_sub(1));
-            self.last.push_front(line.into());
-        }
+    pub fn leave_out_all(&mut self, count: u64) {
+        self.left_out = self.left_out.saturating_add(count);
     }
 
     /// Puts a remark on the page. `name` is the user's name for the server.
@@ -351,16 +336,13 @@ impl Remarks {
                 };
                 page.note(Style::Dim, words!("stderr: {}, {}", lines, how));
             }
-            What::LeftOut(count, last) => {
+            What::LeftOut(count) => {
                 let words = words!(
                     "{} said more at once than is shown; lines left out: {}",
                     name.clone(),
                     count
                 );
                 page.note(Style::Dim, words);
-                for line in last.into_iter().rev() {
-                    page.quote_at(STDERR, line);
-                }
             }
             What::Changed(what) => page.note(
                 Style::Dim,
@@ -396,8 +378,7 @@ impl Remarks {
     /// How many remarks were left out since the last report.
     pub fn all_left_out(&mut self) -> Option<Remark> {
         let left_out = mem::take(&mut self.left_out);
-        let last = mem::take(&mut self.last);
-        (left_out > 0).then_some(Remark(What::LeftOut(left_out, last)))
+        (left_out > 0).then_some(Remark(What::LeftOut(left_out)))
     }
 }
 

@@ -6,7 +6,7 @@ use std::{
     time::Duration,
 };
 
-use tokio::time::{Instant, Sleep, sleep};
+use tokio::time::{Sleep, sleep};
 
 use crate::model::{Ask, Cause, Desk, Front};
 
@@ -30,8 +30,6 @@ pub(crate) struct Settling {
     /// Whether the last letter may lead to a text field. Further letters may be the rest of a word
     /// that was meant for something else.
     leads_to_text: bool,
-    /// The rest of the word whose first letter was an answer, and the time of the last key.
-    rest: Option<(&'static str, Instant)>,
 }
 
 impl Settling {
@@ -81,28 +79,6 @@ impl Settling {
 
     pub(crate) fn leads_to_text(&mut self) {
         self.leads_to_text = true;
-    }
-
-    pub(crate) fn answered(&mut self, letter: char) {
-        let rest = match letter {
-            'y' => "es\n",
-            'n' => "o\n",
-            _ => return,
-        };
-        self.rest = Some((rest, Instant::now()));
-    }
-
-    /// Whether a key is the rest of a yes or no whose first letter was the answer. It is then not
-    /// meant for the line.
-    pub(crate) fn is_rest(&mut self, key: char) -> bool {
-        let Some((rest, before)) = self.rest.take() else {
-            return false;
-        };
-        let follows = before.elapsed() < SILENCE && (rest.starts_with(key) || key == '\n');
-        if let (true, Some(rest)) = (follows, rest.strip_prefix(key)) {
-            self.rest = Some((rest, Instant::now()));
-        }
-        follows
     }
 
     /// Whether keys are still meant for a question that went away.
@@ -212,31 +188,6 @@ mod tests {
         assert!(!settling.goes_on(), "it is over");
         settling.show(&desk, false);
         assert!(!settling.goes_on(), "nothing is new");
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn the_rest_of_a_yes_is_for_no_line() {
-        let check = async |pause: u64, typed: &str, left: &str| {
-            let mut settling = Settling::default();
-            settling.answered('y');
-            let mut taken = String::new();
-            for key in typed.chars() {
-                advance(Duration::from_millis(pause)).await;
-                taken.extend((!settling.is_rest(key)).then_some(key));
-            }
-            assert_eq!(taken, left, "{typed:?} at {pause}");
-        };
-        for (typed, left) in [
-            ("es\n", ""),
-            ("es\nes\n", "es\n"),
-            ("\n\n", "\n"),
-            ("e\n", ""),
-            ("exit\n", "xit\n"),
-            ("/call", "/call"),
-        ] {
-            check(100, typed, left).await;
-            check(700, typed, typed).await;
-        }
     }
 
     #[tokio::test(start_paused = true)]

@@ -39,8 +39,7 @@ roots: [./plans]       # seen from where the file lies
 
 A rule may ask for any of server (the name you gave it), tool, prompt, key, mode (form, url), host \
 (of a link), message (a part of it, or {regex: pattern}), fields (with only: true beside it, no others), \
-tools (that a model is offered) and nth. It may wait (after), answer by turns (times, then), make up values \
-(generate: true), say that a no is expected (expected: true), and how often it is asked (asked). The guide on \
+tools (that a model is offered). It may wait (after), answer by turns (times, then), say that a no is expected (expected: true), and how often it is asked (asked). The guide on \
 answers files has all of it.";
 
 pub const EXIT_CODES: &str = "\

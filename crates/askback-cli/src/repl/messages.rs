@@ -1,9 +1,6 @@
 //! Shows the messages that were exchanged, and sends messages exactly as they are written.
 
-use std::{
-    path::Path,
-    time::{Duration, SystemTime},
-};
+use std::{path::Path, time::Duration};
 
 use askback::{
     forms::{Field, FormSchema, TextField},
@@ -56,12 +53,7 @@ impl Repl<'_> {
         if let Some(name) = self.one_of_several() {
             wire::heading(&mut page, name);
         }
-        let put = wire::put(
-            &mut page,
-            &self.wire_log()?.lock(),
-            shown,
-            SystemTime::now(),
-        );
+        let put = wire::put(&mut page, &self.wire_log()?.lock(), shown);
         put.map_err(|why| Error::usage(why).hint(LISTED))?;
         Ok(self.session.host.print(page.take().trimmed())?)
     }

@@ -114,7 +114,6 @@ impl Suite {
             sampling,
             roots,
             unused,
-            seed,
         } = yaml::parse(text)?;
         let at = Surroundings::of_process(folder);
         let shared = Script {
@@ -122,7 +121,6 @@ impl Suite {
             sampling,
             roots,
             unused,
-            seed,
         };
         let shared = shared.settled(&at)?;
         for case in before.iter_mut().chain(&mut cases) {
@@ -179,8 +177,6 @@ struct SuiteText {
     roots: Option<Vec<PathBuf>>,
     #[serde(default)]
     unused: UnusedRules,
-    #[serde(default)]
-    seed: u64,
 }
 
 /// Reads cases and rejects duplicate names.
@@ -238,8 +234,6 @@ struct CaseText {
     roots: Option<Vec<PathBuf>>,
     #[serde(default)]
     unused: UnusedRules,
-    #[serde(default)]
-    seed: u64,
     #[serde(default, deserialize_with = "expect::read")]
     expect: Expect,
 }
@@ -278,7 +272,6 @@ impl TryFrom<CaseText> for Case {
                 sampling: text.sampling,
                 roots: text.roots,
                 unused: text.unused,
-                seed: text.seed,
             },
             calls_tools: false,
             rules: RulesOf::default(),

@@ -15,7 +15,8 @@ pub(crate) fn provider() -> String {
     let url = served(move |_| {
         let count = replies.fetch_add(1, Ordering::Relaxed);
         let message = json!({"role": "assistant", "content": format!("Reply {count}.")});
-        let reply = json!({"model": "qwen3", "message": message, "done_reason": "stop"});
+        let choice = json!({"message": message, "finish_reason": "stop"});
+        let reply = json!({"model": "qwen3", "choices": [choice]});
         json_response("200 OK", &reply)
     });
     url.trim_end_matches("/mcp").to_owned()

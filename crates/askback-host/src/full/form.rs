@@ -121,18 +121,10 @@ impl FormView {
         vec![Action::Write { field, text }]
     }
 
-    /// Switches the object or list at the focus between JSON and fields.
-    pub(super) fn fold(&mut self, draft: &Draft) -> Vec<Action> {
-        let field = draft.first_of(self.focus);
-        self.go_to(field);
-        vec![Action::Fold(field)]
-    }
-
-    pub(super) fn command(&mut self, draft: &Draft, of: OfField) -> Vec<Action> {
+    pub(super) fn command(&mut self, of: OfField) -> Vec<Action> {
         let field = self.focus;
         match of {
             OfField::Clear => vec![Action::Clear(field)],
-            OfField::Fold => self.fold(draft),
             OfField::Suggest(text) => vec![Action::Suggest { field, text }],
             OfField::Last => {
                 self.submits = true;
@@ -263,7 +255,6 @@ impl FormView {
             Key::BackTab | Key::Up => self.go_to(at.checked_sub(1).unwrap_or(last)),
             Key::PageDown => self.go_to(at.saturating_add(5).min(last)),
             Key::PageUp => self.go_to(at.saturating_sub(5)),
-            Key::Ctrl('t') if draft.has_nested() => return FormOutcome::Action(self.fold(draft)),
             Key::Ctrl('s') => return self.submit(),
             Key::Ctrl('c') if self.is_written() => {
                 self.loaded = None;

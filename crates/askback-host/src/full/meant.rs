@@ -1,6 +1,6 @@
 //! Decides whether a key was meant for what is on the screen.
 
-use super::{key::Key, reading::takes_letters};
+use super::key::Key;
 use crate::{
     model::{Desk, Step},
     settling::Settling,
@@ -28,9 +28,6 @@ pub(super) fn is_for_what_is_shown(settling: &mut Settling, desk: &Desk, key: &K
             ref step if matches!(letter, 'd' | 'n') && !step.is_typed() => settling.leads_to_text(),
             _ => {}
         }
-        if takes_letters(&front.step) {
-            settling.answered(*letter);
-        }
     }
     true
 }
@@ -39,8 +36,6 @@ fn is_for_no_line(settling: &mut Settling, key: &Key) -> bool {
     match key {
         // A function key that shows something at a question would run a command here.
         _ if settling.is_for_what_is_gone() => !matches!(key, Key::Esc | Key::Ctrl('c')),
-        Key::Char(c) if settling.is_rest(*c) => true,
-        Key::Enter if settling.is_rest('\n') => true,
         Key::Enter | Key::Ctrl('d') => settling.follows(),
         _ => {
             // Further typing shows that the user has seen the line.
@@ -158,18 +153,5 @@ mod tests {
             wait(&mut settling).await;
             assert_eq!(taken(&mut settling, &desk, &rest).await, rest);
         }
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn a_line_behind_an_answer_takes_all_but_the_rest_of_a_yes() {
-        let mut settling = Settling::default();
-        let mut desk = asked(&mut settling).await;
-        let happened = desk.update(Event::Action(Action::Cancel));
-        settling.happened(&desk, happened.cause);
-        settling.show(&desk, false);
-        let keys = [Key::Char('e'), Key::Char('s'), Key::Enter];
-        assert_eq!(taken(&mut settling, &desk, &keys).await, keys);
-        settling.answered('y');
-        assert_eq!(taken(&mut settling, &desk, &keys).await, []);
     }
 }

@@ -16,7 +16,6 @@ mod home;
 mod key;
 mod keys;
 mod leaf;
-mod link_code;
 mod meant;
 mod question;
 mod reading;

@@ -217,20 +217,13 @@ fn why(view: &View, look: Look, shown: usize) -> Vec<Row> {
 }
 
 /// The rows of keys. Without `agrees`, the keys that agree to the text are not offered yet.
-pub(super) fn keys(
-    view: &View,
-    is_helping: bool,
-    has_code: bool,
-    agrees: bool,
-    columns: usize,
-) -> Vec<Row> {
-    let (actions, before) = match &view.body {
-        Body::Link(link) if has_code => (&link.beside_code, None),
-        Body::Link(link) => (&view.actions, link.sure.clone()),
-        Body::Form(form) => (&view.actions, form.left.clone()),
-        _ => (&view.actions, None),
+pub(super) fn keys(view: &View, is_helping: bool, agrees: bool, columns: usize) -> Vec<Row> {
+    let before = match &view.body {
+        Body::Link(link) => link.sure.clone(),
+        Body::Form(form) => form.left.clone(),
+        _ => None,
     };
-    let offered = actions.iter().filter(|it| !it.act.is_way_out());
+    let offered = view.actions.iter().filter(|it| !it.act.is_way_out());
     let offered = offered.filter(|it| agrees || !it.act.is_agreement());
     let (permissions, mut others): (Vec<_>, Vec<_>) =
         offered.partition(|it| it.act.is_permission());
@@ -416,4 +409,8 @@ pub(super) fn whole(desk: &Desk, front: &Front<'_>, page: &mut Page) {
 
 pub(super) fn link_alone(front: &Front<'_>, page: &mut Page) {
     question::link_alone(page, front);
+}
+
+pub(super) fn link_code(front: &Front<'_>, page: &mut Page) {
+    question::link_code(page, front);
 }

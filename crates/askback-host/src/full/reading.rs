@@ -135,14 +135,6 @@ pub(super) fn agrees(step: &Step<'_>, key: &Key) -> bool {
     }
 }
 
-/// Whether a single letter is an answer at this step.
-pub(super) fn takes_letters(step: &Step<'_>) -> bool {
-    matches!(
-        step,
-        Step::Secret(_) | Step::Confirm | Step::Sure(_) | Step::Folders(Some(_))
-    )
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

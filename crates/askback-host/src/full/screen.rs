@@ -11,7 +11,6 @@ use super::{
     form::{FormOutcome, FormView},
     home::{Home, HomeOutcome, entered, one_row},
     key::Key,
-    link_code::LinkCode,
     question,
     reading::{Reading, agrees},
 };
@@ -58,7 +57,6 @@ pub struct Screen {
     leaves: Option<Key>,
     /// The form as it was when its question came to the front.
     begun: Option<Draft>,
-    code: LinkCode,
     reading: Reading,
     wanted: Option<Wanted>,
     copied: Option<String>,
@@ -99,7 +97,6 @@ impl Screen {
             is_helping: false,
             leaves: None,
             begun: None,
-            code: LinkCode::default(),
             reading: Reading::default(),
             wanted: None,
             copied: None,
@@ -269,7 +266,7 @@ impl Screen {
                     }
                 }
                 Wanted::Link => question::link_alone(&front, page),
-                Wanted::Code => self.code.turn(&front, page),
+                Wanted::Code => question::link_code(&front, page),
             }
         }
         did
@@ -284,7 +281,6 @@ impl Screen {
         let is_new = now.map(|(id, _)| id) != self.seen.map(|(id, _)| id);
         self.seen = now;
         (self.is_helping, self.issue) = (false, None);
-        self.code.hide();
         self.reading = match desk.front().map(|front| front.step) {
             // The status of a link comes last, so show the end.
             Some(Step::Opened(_)) => Reading::from_end(),
@@ -530,8 +526,8 @@ impl Screen {
                 self.issue = Some(command::UNSUGGESTED);
             }
             LineMeaning::OfField(of) => {
-                if let Step::Filling(draft) = front.step {
-                    return self.form.command(draft, of);
+                if let Step::Filling(_) = front.step {
+                    return self.form.command(of);
                 }
             }
             LineMeaning::Lines => {

@@ -7,7 +7,7 @@ use super::{
     heading::call_label,
 };
 use crate::{
-    model::{Call, Desk, Far, UnderWay, WorstEnd},
+    model::{Call, Desk, Far, UnderWay},
     page::Style,
     text::{self, Words, given},
     view, words,
@@ -29,9 +29,9 @@ pub(super) fn rows(
 ) -> Vec<Row> {
     let mut rows = vec![head(desk, &call.call, worked, columns)];
     rows.extend(call.far.iter().map(|far| far_row(far, columns)));
-    let asked = asked(call);
-    if !asked.as_str().is_empty() {
-        rows.extend(wrapped(Row::new(columns), Style::Plain, asked));
+    if call.questions > 0 {
+        let asked = words!("Questions in it: {}.", call.questions);
+        rows.push(Row::new(columns).ours(Style::Plain, asked));
     }
     let patience = desk.patience().as_secs();
     let stops = match has_begun {
@@ -100,34 +100,4 @@ fn bar(progress: f64, total: f64, columns: usize) -> Words {
 
 fn scale(columns: usize) -> f64 {
     u16::try_from(columns).unwrap_or(u16::MAX).into()
-}
-
-fn asked(call: &UnderWay) -> Words {
-    let count = |is_such: fn(Option<WorstEnd>) -> bool| {
-        let rounds = call.rounds.iter();
-        rounds.filter(|round| is_such(round.ended)).count()
-    };
-    let all = call.rounds.len().saturating_add(call.more);
-    if all == 0 {
-        return Words::default();
-    }
-    let mut said = words!("Questions in it: {}", all);
-    for (count, how) in [
-        (count(|ended| ended == Some(WorstEnd::Answered)), "answered"),
-        (
-            count(|ended| matches!(ended, Some(WorstEnd::Refused | WorstEnd::Expected))),
-            "declined or cancelled",
-        ),
-        (
-            count(|ended| matches!(ended, Some(WorstEnd::Unanswered | WorstEnd::Unexpected))),
-            "gone",
-        ),
-    ] {
-        if count > 0 && count < all {
-            said = words!("{}, {} {}", said, count, how);
-        } else if count == all {
-            said = words!("{}, {}", said, how);
-        }
-    }
-    words!("{}.", said)
 }

@@ -1,7 +1,5 @@
 //! Handles arrivals from the clients.
 
-use std::mem;
-
 use askback::client;
 use tokio::time::Instant;
 
@@ -169,11 +167,14 @@ impl Host {
                 self.happen(server, Event::Refused(relay::refused(*refused)));
             }
             Arrival::Told(words) => self.leaf.tell(words),
-            Arrival::LeftOut(mut surplus) => {
-                for change in mem::take(&mut surplus.changes) {
+            Arrival::LeftOut(surplus) => {
+                for change in surplus.changes {
                     self.arrive(server, Arrival::Heard(change));
                 }
-                self.served.get_mut(server).remarks.leave_out_all(surplus);
+                self.served
+                    .get_mut(server)
+                    .remarks
+                    .leave_out_all(surplus.count);
             }
             Arrival::Travelled(row) => self.remark(server, row.into()),
             Arrival::Heard(event) => {

@@ -278,9 +278,6 @@ impl Conversation {
             call.note(&event);
         }
         let happened = it.desk.update(event);
-        if let Some(call) = &mut it.call {
-            call.settle(&happened.effects);
-        }
         self.settle();
         match self.seen().front() {
             Some(_) => {

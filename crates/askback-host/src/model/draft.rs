@@ -1,13 +1,12 @@
 //! A form that is being filled in.
 
 use askback::{
-    forms::{Content, Field, FieldKind, FormSchema, Opt, read_json},
+    forms::{Content, Field, FieldKind, FormSchema, JsonField, Opt, read_json},
     limits::Limits,
 };
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::{
-    nested::{self, Group, Key, Kind, Row, UnfoldedRows},
     options::marks,
     typed::{Typed, TypedValue},
 };
@@ -24,30 +23,15 @@ pub fn missing(field: &Field) -> &'static str {
 /// A form and the current content of its fields.
 ///
 /// A field keeps the user's text even if the text is not a valid value, so no input is lost.
-/// Content is sent only if every field is valid.
-///
-/// The members of an object and the items of a list have fields of their own if the schema and the
-/// value allow it. Otherwise the object or list is written as JSON. The user can also choose JSON.
+/// Content is sent only if every field is valid. An object or a list is written as JSON.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Draft {
-    /// The form as the server sent it.
-    whole: Vec<Field>,
     fields: Vec<Field>,
-    places: Vec<Place>,
+    /// The defaults that are not valid, and why.
+    dropped: Vec<Option<(Value, Words)>>,
     entries: Vec<Entry>,
-    /// The objects and lists whose members or items have fields.
-    groups: Vec<Group>,
     limits: Limits,
     clock: Clock,
-}
-
-#[derive(Debug, Clone, PartialEq)]
-struct Place {
-    path: Vec<Key>,
-    /// Required if its parent value is present.
-    is_required: bool,
-    /// An invalid default, and the reason why it is invalid.
-    dropped: Option<(Value, Words)>,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -62,17 +46,13 @@ impl Draft {
     /// Starts a form. Each field holds its preset value or its default, if that is valid.
     pub fn new(schema: FormSchema, preset: &Content, limits: Limits) -> Self {
         let mut draft = Self {
-            whole: schema.fields.clone(),
             fields: Vec::new(),
-            places: Vec::new(),
+            dropped: Vec::new(),
             entries: Vec::new(),
-            groups: Vec::new(),
             limits,
             clock: Clock::default(),
         };
-        let mut left = schema.fields.len();
-        for field in schema.fields {
-            left = left.saturating_sub(1);
+        for mut field in schema.fields {
             let preset = preset.get(&field.name).cloned();
             let passes = |value: &Value| field.check(value, &draft.limits.forms).is_ok();
             let mut dropped = None;
@@ -86,18 +66,11 @@ impl Draft {
                     }
                 }
             });
-            let path = [Key::Member(field.name.clone())];
-            let unfolded = match dropped {
-                None => nested::unfold(&field, &path, value.as_ref(), &draft.limits),
-                Some(_) => None,
-            };
-            let at = draft.fields.len();
-            match unfolded.filter(|it| draft.has_room(it.rows.len().saturating_add(left))) {
-                Some(unfolded) => draft.insert(at, unfolded),
-                None => draft.insert_whole(at, field, value, dropped),
-            }
+            explain(&mut field);
+            draft.fields.push(field);
+            draft.dropped.push(dropped);
+            draft.entries.push(value.map_or(Entry::Empty, Entry::Value));
         }
-        draft.settle();
         draft
     }
 
@@ -108,308 +81,56 @@ impl Draft {
         self
     }
 
-    fn has_room(&self, more: usize) -> bool {
-        self.fields.len().saturating_add(more) <= self.limits.forms.fields
-    }
-
-    fn insert(&mut self, at: usize, unfolded: UnfoldedRows) {
-        for (row, at) in unfolded.rows.into_iter().zip(at..) {
-            let Row {
-                path,
-                mut field,
-                is_required,
-                value,
-            } = row;
-            explain(&mut field);
-            self.fields.insert(at, field);
-            let place = Place {
-                path,
-                is_required,
-                dropped: None,
-            };
-            self.places.insert(at, place);
-            let entry = value.map_or(Entry::Empty, |value| self.entry(at, value));
-            self.entries.insert(at, entry);
-        }
-        self.groups.extend(unfolded.groups);
-    }
-
     /// A value that is not valid becomes text, in JSON.
-    fn entry(&self, index: usize, value: Value) -> Entry {
-        let checked = self
-            .fields
-            .get(index)
-            .map(|field| text::check(field, &value, &self.limits));
-        match (checked, value) {
-            (Some(Err(issue)), Value::String(text)) if read_json(&text).is_err() => {
+    fn entry(&self, field: &Field, value: Value) -> Entry {
+        match (text::check(field, &value, &self.limits), value) {
+            (Err(issue), Value::String(text)) if read_json(&text).is_err() => {
                 Entry::Written(text, issue)
             }
-            (Some(Err(issue)), value) => Entry::Written(value.to_string(), issue),
-            (_, value) => Entry::Value(value),
+            (Err(issue), value) => Entry::Written(value.to_string(), issue),
+            (Ok(()), value) => Entry::Value(value),
         }
     }
 
-    fn insert_whole(
-        &mut self,
-        at: usize,
-        mut field: Field,
-        value: Option<Value>,
-        dropped: Option<(Value, Words)>,
-    ) {
-        explain(&mut field);
-        let place = Place {
-            path: vec![Key::Member(field.name.clone())],
-            is_required: field.required,
-            dropped,
-        };
-        self.places.insert(at, place);
-        self.fields.insert(at, field);
-        self.entries
-            .insert(at, value.map_or(Entry::Empty, Entry::Value));
-    }
-
-    /// Adds room for one more item to each list whose last item is filled in, and updates which
-    /// fields are required: the fields of an optional object are required only if another of its
-    /// fields is filled in.
-    fn settle(&mut self) {
-        while let Some((group, unfolded)) = self.growth() {
-            let path = &self.groups[group].path;
-            let within = |place: &Place| place.path.starts_with(path);
-            let last = self.places.iter().rposition(within).unwrap_or_default();
-            if let Kind::List(list) = &mut self.groups[group].kind {
-                list.count = list.count.saturating_add(1);
-            }
-            self.insert(last.saturating_add(1), unfolded);
-        }
-        let required = self.places.iter().map(|place| {
-            let mut around = self.groups.iter();
-            let is_wanted = |group: &Group| group.is_required || self.is_given(&group.path);
-            place.is_required
-                && around.all(|group| !place.path.starts_with(&group.path) || is_wanted(group))
-        });
-        let required: Vec<_> = required.collect();
-        for (field, required) in self.fields.iter_mut().zip(required) {
-            field.required = required;
-        }
-    }
-
-    /// Finds the first list whose last item is filled in, and returns the fields of a new item.
-    fn growth(&self) -> Option<(usize, UnfoldedRows)> {
-        let mut groups = self.groups.iter().enumerate();
-        groups.find_map(|(index, group)| {
-            let Kind::List(list) = &group.kind else {
-                return None;
-            };
-            let mut last = group.path.clone();
-            last.push(Key::Item(list.count.checked_sub(1)?));
-            let unfolded = list.grown(&group.path, &self.limits);
-            let unfolded = unfolded.filter(|it| self.has_room(it.rows.len()))?;
-            self.is_given(&last).then_some((index, unfolded))
-        })
-    }
-
-    fn is_given(&self, path: &[Key]) -> bool {
-        let mut all = self.places.iter().zip(&self.entries);
-        all.any(|(place, entry)| place.path.starts_with(path) && *entry != Entry::Empty)
-    }
-
-    /// Whether the form has an object or a list that can be written either in fields or as JSON.
-    pub fn has_nested(&self) -> bool {
-        let is_nested = |field: &Field| matches!(field.kind, FieldKind::Json(_));
-        self.whole.iter().any(is_nested)
-    }
-
-    /// Whether a field is a member of an object or an item of a list.
-    pub fn is_inner(&self, index: usize) -> bool {
-        let place = self.places.get(index);
-        place.is_some_and(|place| place.path.len() > 1)
-    }
-
-    /// Returns the first field of the object or list that a field belongs to, or the field itself.
-    pub fn first_of(&self, index: usize) -> usize {
-        let top = self.places.get(index).and_then(|place| place.path.first());
-        let mut places = self.places.iter();
-        let found = places.position(|place| place.path.first() == top);
-        found.unwrap_or(index)
-    }
-
-    /// Switches an object or a list between fields and JSON, and keeps its content.
-    ///
-    /// # Errors
-    ///
-    /// Returns the reason if it cannot switch.
-    pub(super) fn fold(&mut self, index: usize) -> Result<(), Words> {
-        let first = self.first_of(index);
-        let Some(top) = self.places.get(first).and_then(|place| place.path.first()) else {
-            return Err("unknown field".into());
-        };
-        let (top, path) = (top.clone(), [top.clone()]);
-        let is_top = |field: &&Field| top == Key::Member(field.name.clone());
-        let Some(field) = self.whole.iter().find(is_top).cloned() else {
-            return Err("unknown field".into());
-        };
-        if !matches!(field.kind, FieldKind::Json(_)) {
-            return Err("this field is neither an object nor a list".into());
-        }
-        let is_whole = !self.groups.iter().any(|group| group.path == path);
-        if is_whole {
-            let value = match self.entries.get(first) {
-                Some(Entry::Value(value)) => Some(value.clone()),
-                Some(Entry::Written(text, _)) => match read_json(text) {
-                    Ok(value) => Some(value),
-                    Err(_) => return Err("it stays JSON until it is valid JSON".into()),
-                },
-                Some(Entry::Empty | Entry::Chosen(..)) | None => None,
-            };
-            let unfolded = nested::unfold_all(&field, &path, value.as_ref(), &self.limits);
-            let room = unfolded
-                .as_ref()
-                .map_or(0, |it| it.rows.len().saturating_sub(1));
-            let Some(unfolded) = unfolded.filter(|_| self.has_room(room)) else {
-                return Err("it stays JSON: it holds what has no field of its own".into());
-            };
-            self.remove(&path);
-            self.insert(first, unfolded);
-        } else {
-            let value = self.value_at(&path, true);
-            self.remove(&path);
-            self.insert_whole(first, field, None, None);
-            if let Some(value) = value {
-                self.write(first, value.to_string());
-            }
-        }
-        self.settle();
-        Ok(())
-    }
-
-    fn remove(&mut self, path: &[Key]) {
-        let stays: Vec<_> = self
-            .places
-            .iter()
-            .map(|place| !place.path.starts_with(path))
-            .collect();
-        let (mut fields, mut entries) = (stays.iter(), stays.iter());
-        self.fields.retain(|_| fields.next() == Some(&true));
-        self.entries.retain(|_| entries.next() == Some(&true));
-        self.places.retain(|place| !place.path.starts_with(path));
-        self.groups.retain(|group| !group.path.starts_with(path));
-    }
-
-    /// Returns the value at this path. With `all`, text that is not valid is included as written.
-    fn value_at(&self, path: &[Key], all: bool) -> Option<Value> {
-        if let Some(index) = self.places.iter().position(|place| place.path == path) {
-            return match self.entries.get(index)? {
-                Entry::Value(value) => Some(value.clone()),
-                Entry::Written(text, _) if all => {
-                    Some(read_json(text).unwrap_or_else(|_| text.as_str().into()))
-                }
-                Entry::Chosen(chosen, _) if all => Some(chosen.clone().into()),
-                Entry::Empty | Entry::Written(..) | Entry::Chosen(..) => None,
-            };
-        }
-        let group = self.groups.iter().find(|group| group.path == path)?;
-        let inner = |key: Key| {
-            let mut path = path.to_vec();
-            path.push(key);
-            self.value_at(&path, all)
-        };
-        let is_wanted = group.is_required || self.is_given(path);
-        let value = match &group.kind {
-            Kind::Object(names) => {
-                let members = names.iter().filter_map(|name| {
-                    let value = inner(Key::Member(name.clone()))?;
-                    Some((name.clone(), value))
-                });
-                Value::Object(members.collect())
-            }
-            Kind::List(list) => (0..list.count).map(Key::Item).filter_map(inner).collect(),
-        };
-        is_wanted.then_some(value)
-    }
-
-    /// Returns the content of each field of the server's form, except for those with a secret.
+    /// Returns the content of each field, except for those with a secret.
     pub(super) fn typed(&self, is_secret: impl Fn(&Field) -> bool) -> Typed {
-        let fields = self.whole.iter().filter_map(|field| {
-            let path = [Key::Member(field.name.clone())];
-            let mut rows = self.places.iter().zip(&self.fields);
-            let hides = rows.any(|(place, row)| place.path.starts_with(&path) && is_secret(row));
-            let is_open = !hides && !is_secret(field);
-            is_open.then(|| (field.name.clone(), self.typed_at(&path)))
+        let fields = self.fields.iter().zip(&self.entries);
+        let open = fields.filter(|(field, _)| !is_secret(field));
+        let typed = open.map(|(field, entry)| {
+            let typed = match entry {
+                Entry::Empty => TypedValue::Empty,
+                Entry::Value(value) => TypedValue::Value(value.clone()),
+                Entry::Written(text, _) => TypedValue::Text(text.clone()),
+                Entry::Chosen(chosen, _) => TypedValue::Value(chosen.clone().into()),
+            };
+            (field.name.clone(), typed)
         });
-        fields.collect()
+        typed.collect()
     }
 
-    fn typed_at(&self, path: &[Key]) -> TypedValue {
-        let at = self.places.iter().position(|place| place.path == path);
-        match at.and_then(|at| self.entries.get(at)) {
-            Some(Entry::Empty) => TypedValue::Empty,
-            Some(Entry::Value(value)) => TypedValue::Value(value.clone()),
-            Some(Entry::Written(text, _)) => TypedValue::Text(text.clone()),
-            Some(Entry::Chosen(chosen, _)) => TypedValue::Value(chosen.clone().into()),
-            None => match self.value_at(path, true) {
-                Some(value) => TypedValue::Value(value),
-                None => TypedValue::Empty,
-            },
-        }
-    }
-
-    /// Replaces the content of a field of the server's form, as [`Draft::typed`] returned it.
+    /// Replaces the content of a field, as [`Draft::typed`] returned it.
     pub(super) fn retype(&mut self, name: &str, typed: &TypedValue) {
-        let Some(field) = self.whole.iter().find(|field| field.name == name).cloned() else {
+        let Some(index) = self.fields.iter().position(|field| field.name == name) else {
             return;
         };
-        let path = [Key::Member(field.name.clone())];
-        let mut places = self.places.iter();
-        let Some(first) = places.position(|place| place.path.starts_with(&path)) else {
-            return;
-        };
-        let has_rows = self.groups.iter().any(|group| group.path == path);
+        let field = self.fields[index].clone();
         match (typed, &field.kind) {
-            (TypedValue::Text(text), _) => {
-                if has_rows {
-                    self.remove(&path);
-                    self.insert_whole(first, field, None, None);
-                }
-                self.write(first, text.clone());
-            }
-            (typed, _) if has_rows => {
-                let value = match typed {
-                    TypedValue::Value(value) => Some(value),
-                    TypedValue::Text(_) | TypedValue::Empty => None,
-                };
-                let unfolded = nested::unfold_all(&field, &path, value, &self.limits);
-                self.remove(&path);
-                if let Some(unfolded) = unfolded.filter(|it| self.has_room(it.rows.len())) {
-                    self.insert(first, unfolded);
-                    self.settle();
-                    if self.typed_at(&path) == *typed {
-                        return;
-                    }
-                    self.remove(&path);
-                }
-                // Rows cannot show this value, such as an empty object.
-                self.insert_whole(first, field, None, None);
-                let text = value.map_or_else(String::new, Value::to_string);
-                self.write(first, text);
-            }
-            (TypedValue::Empty, _) => self.clear(first),
+            (TypedValue::Text(text), _) => self.write(index, text.clone()),
+            (TypedValue::Empty, _) => self.clear(index),
             (TypedValue::Value(Value::Array(chosen)), FieldKind::Choices(_)) => {
                 let entry = self.several(&field, chosen.clone());
-                self.put(first, entry);
-            }
-            (TypedValue::Value(value), FieldKind::Json(_)) => {
-                self.write(first, value.to_string());
+                self.put(index, entry);
             }
             (TypedValue::Value(value), _) => {
-                let entry = self.entry(first, value.clone());
-                self.put(first, entry);
+                let entry = self.entry(&field, value.clone());
+                self.put(index, entry);
             }
         }
     }
 
     /// Returns the default of a field if it is not valid, and why.
     pub fn dropped(&self, index: usize) -> Option<(&Value, Words)> {
-        let dropped = self.places.get(index)?.dropped.as_ref();
+        let dropped = self.dropped.get(index)?.as_ref();
         dropped.map(|(value, issue)| (value, issue.clone()))
     }
 
@@ -466,20 +187,7 @@ impl Draft {
         };
         let value = read_field(field, written, self.clock)?;
         text::check(field, &value, &self.limits)?;
-        self.check_nested(index, field, &value)?;
         Ok(value)
-    }
-
-    fn check_nested(&self, index: usize, field: &Field, value: &Value) -> Result<(), Words> {
-        let path = self.places.get(index).map(|place| place.path.as_slice());
-        let path = path.unwrap_or_default();
-        let fits = nested::unfold(field, path, Some(value), &self.limits).is_some();
-        match nested::unfold_all(field, path, Some(value), &self.limits) {
-            Some(_) if !fits => {
-                Err("has a value that does not fit; /json (Ctrl-T) shows where".into())
-            }
-            Some(_) | None => Ok(()),
-        }
     }
 
     /// Returns a copy of the form with this text in a field.
@@ -558,17 +266,17 @@ impl Draft {
     fn put(&mut self, index: usize, entry: Entry) {
         if let Some(place) = self.entries.get_mut(index) {
             *place = entry;
-            self.settle();
         }
     }
 
     /// Returns the content to send.
     pub fn content(&self) -> Content {
-        let fields = self.whole.iter().filter_map(|field| {
-            let value = self.value_at(&[Key::Member(field.name.clone())], false)?;
-            Some((field.name.clone(), value))
+        let fields = self.fields.iter().zip(&self.entries);
+        let values = fields.filter_map(|(field, entry)| match entry {
+            Entry::Value(value) => Some((field.name.clone(), value.clone())),
+            Entry::Empty | Entry::Written(..) | Entry::Chosen(..) => None,
         });
-        fields.collect()
+        values.collect()
     }
 }
 
@@ -579,6 +287,9 @@ fn explain(field: &mut Field) {
         let schema = Value::from(json.schema.clone());
         let is_nested = matches!(schema["type"].as_str(), Some("object" | "array"));
         let why = match is_nested {
+            true if is_list_of_texts(json) => {
+                format!("With commas between, or as JSON. Its schema: {schema}")
+            }
             true => format!("As JSON. Its schema: {schema}"),
             false => format!("As JSON: {}. Its schema: {schema}", json.reason),
         };
@@ -595,6 +306,12 @@ fn explain(field: &mut Field) {
 /// Returns the expected kind of value. The limits of the field are not checked.
 pub fn read_field(field: &Field, written: &str, clock: Clock) -> Result<Value, Words> {
     match (&field.kind, text::read(field, written, clock)) {
+        (FieldKind::Json(json), _)
+            if is_list_of_texts(json) && !written.trim_start().starts_with('[') =>
+        {
+            let texts = written.split(',').map(|text| Value::from(text.trim()));
+            Ok(texts.collect())
+        }
         (FieldKind::Choice(choice), Err(wanted)) => marked(&choice.options, written.trim())
             .map(|option| option.value.as_str().into())
             .ok_or(wanted),
@@ -605,6 +322,13 @@ pub fn read_field(field: &Field, written: &str, clock: Clock) -> Result<Value, W
         },
         (_, read) => read,
     }
+}
+
+/// Whether a field is a list of texts, which can be written without JSON.
+fn is_list_of_texts(json: &JsonField) -> bool {
+    let is = |schema: &Map<String, Value>, kind| schema.get("type").is_some_and(|it| it == kind);
+    let items = json.schema.get("items").and_then(Value::as_object);
+    is(&json.schema, "array") && items.is_some_and(|items| is(items, "string"))
 }
 
 fn marked<'a>(options: &'a [Opt], mark: &str) -> Option<&'a Opt> {

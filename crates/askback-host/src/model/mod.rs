@@ -10,7 +10,6 @@ mod draft;
 mod folders;
 mod kept;
 pub mod link;
-mod nested;
 mod offers;
 mod options;
 mod repeat;
@@ -37,7 +36,7 @@ pub use sampling::{Part, Sampling};
 pub use server::{Catalog, Presence, Server};
 pub use step::{Action, Effect, Notice, Permission, Step, Suggestions};
 pub use typed::{Typed, TypedChange, TypedValue};
-pub use under_way::{Far, How, Round, UnderWay};
+pub use under_way::{Far, How, UnderWay};
 
 use crate::text::{PeerText, Words};
 

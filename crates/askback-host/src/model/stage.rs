@@ -171,7 +171,7 @@ impl Stage {
         let mut draft = Draft::new(schema.clone(), sent, limits.clone()).with_clock(clock);
         // A field that the user cleared does not get its default again.
         for (index, field) in draft.fields().to_vec().iter().enumerate() {
-            if !draft.is_inner(index) && !sent.contains_key(&field.name) {
+            if !sent.contains_key(&field.name) {
                 draft.clear(index);
             }
         }
@@ -403,7 +403,6 @@ fn edit(draft: &mut Draft, said: Action) -> Result<bool, Words> {
         Action::Write { field, text } => draft.write(field, text),
         Action::Choose { field, option } => draft.choose(field, option),
         Action::Clear(field) => draft.clear(field),
-        Action::Fold(field) => draft.fold(field)?,
         Action::Submit => match draft.left() {
             0 => return Ok(true),
             1 => return Err("1 field is not ready yet".into()),

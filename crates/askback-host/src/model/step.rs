@@ -86,8 +86,6 @@ pub enum Action {
     },
     /// Clear a field.
     Clear(usize),
-    /// Switch the object or list that contains this field between JSON and fields.
-    Fold(usize),
     /// Request suggestions for a field that start with this text.
     Suggest {
         /// The index of the field.

@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use super::{Call, Effect, Event, Question, WorstEnd};
+use super::{Call, Event, Question};
 use crate::text::PeerText;
 
 /// A call that the user waits for, with its progress and questions.
@@ -12,10 +12,8 @@ pub struct UnderWay {
     pub line: Option<String>,
     /// The progress that the server reported.
     pub far: Option<Far>,
-    /// The questions of the call, oldest first, up to [`UnderWay::ROUNDS`].
-    pub rounds: Vec<Round>,
-    /// The number of questions beyond that limit.
-    pub more: usize,
+    /// The number of questions of the call.
+    pub questions: usize,
     began: Duration,
     /// How long questions were in front before the call began.
     answering: Duration,
@@ -32,15 +30,6 @@ pub struct Far {
     pub message: Option<PeerText>,
 }
 
-/// A question in a call.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Round {
-    /// The number of the question.
-    pub id: u64,
-    /// How it ended, if it has.
-    pub ended: Option<WorstEnd>,
-}
-
 /// How a call ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum How {
@@ -55,9 +44,6 @@ pub enum How {
 }
 
 impl UnderWay {
-    /// The number of questions kept per call.
-    pub const ROUNDS: usize = 32;
-
     pub(super) fn new(
         call: Call,
         line: Option<String>,
@@ -68,8 +54,7 @@ impl UnderWay {
             call,
             line,
             far: None,
-            rounds: Vec::new(),
-            more: 0,
+            questions: 0,
             began: now,
             answering,
         }
@@ -83,33 +68,10 @@ impl UnderWay {
     }
 
     pub(super) fn note(&mut self, event: &Event) {
-        match event {
-            Event::Asked(id, question) if is_of_call(question) => {
-                match self.rounds.len() < Self::ROUNDS {
-                    true => self.rounds.push(Round {
-                        id: *id,
-                        ended: None,
-                    }),
-                    false => self.more = self.more.saturating_add(1),
-                }
-            }
-            Event::Withdrawn(id) => self.end(*id, WorstEnd::Unanswered),
-            _ => {}
-        }
-    }
-
-    pub(super) fn settle(&mut self, effects: &[Effect]) {
-        for effect in effects {
-            if let Effect::Answer(id, reply) = effect {
-                self.end(*id, reply.ended());
-            }
-        }
-    }
-
-    fn end(&mut self, id: u64, ended: WorstEnd) {
-        let mut rounds = self.rounds.iter_mut();
-        if let Some(round) = rounds.find(|round| round.id == id && round.ended.is_none()) {
-            round.ended = Some(ended);
+        if let Event::Asked(_, question) = event
+            && is_of_call(question)
+        {
+            self.questions = self.questions.saturating_add(1);
         }
     }
 }

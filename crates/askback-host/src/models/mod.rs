@@ -5,8 +5,6 @@
 #[cfg(feature = "models")]
 mod anthropic;
 #[cfg(feature = "models")]
-mod ollama;
-#[cfg(feature = "models")]
 mod openai;
 #[cfg(feature = "models")]
 mod provider;

@@ -1,4 +1,4 @@
-//! OpenAI's chat completions API, which many other providers support.
+//! OpenAI's chat completions API, which Ollama and many other providers support.
 
 use askback::{
     internal::json,
@@ -14,11 +14,16 @@ const STOPS: usize = 4;
 pub(super) struct OpenAi {
     /// Whether the provider is OpenAI itself, whose newer models do not accept `max_tokens`.
     pub(super) is_its_own: bool,
+    /// Whether the provider is Ollama, which has this API below a path, takes no sound, and cannot force or forbid a tool.
+    pub(super) is_ollama: bool,
 }
 
 impl Wire for OpenAi {
     fn path(&self) -> &'static str {
-        "chat/completions"
+        match self.is_ollama {
+            true => "v1/chat/completions",
+            false => "chat/completions",
+        }
     }
 
     fn write(&self, model: &str, request: &CreateMessageParams) -> Result<Value, Unfit> {
@@ -36,6 +41,7 @@ impl Wire for OpenAi {
                         "type": "image_url",
                         "image_url": {"url": format!("data:{kind};base64,{data}")},
                     })),
+                    Part::Audio { .. } if self.is_ollama => return Err(Unfit("sound")),
                     Part::Audio { kind, data } => content.push(json!({
                         "type": "input_audio",
                         "input_audio": {"data": data, "format": sound(kind)?},
@@ -80,7 +86,15 @@ impl Wire for OpenAi {
         if let Some(stops) = &request.stop_sequences {
             body["stop"] = stops.iter().take(STOPS).map(String::as_str).collect();
         }
-        if let Some((tools, choice)) = tools(request) {
+        let tools = tools(request);
+        match tools.as_ref().map(|(_, choice)| *choice) {
+            Some(ToolChoiceMode::None) if self.is_ollama => return Ok(body),
+            Some(ToolChoiceMode::Required) if self.is_ollama => {
+                return Err(Unfit("a tool that has to be used"));
+            }
+            _ => {}
+        }
+        if let Some((tools, choice)) = tools {
             let function = |tool: ModelTool<'_>| {
                 json!({"type": "function", "function": {
                     "name": tool.name, "description": tool.description, "parameters": tool.schema,

@@ -16,7 +16,7 @@ use http::{
 use serde_json::Value;
 use url::Url;
 
-use super::{Model, ModelError, anthropic::Anthropic, ollama::Ollama, openai::OpenAi, shape::Wire};
+use super::{Model, ModelError, anthropic::Anthropic, openai::OpenAi, shape::Wire};
 use crate::{
     text::{LocalText, PeerText, Words, given},
     words,
@@ -165,11 +165,11 @@ impl Provider {
         let own = name.provider.address();
         let address = address.unwrap_or(own);
         let wire: Arc<dyn Wire> = match name.provider {
-            Kind::OpenAi => Arc::new(OpenAi {
-                is_its_own: address == own,
-            }),
             Kind::Anthropic => Arc::new(Anthropic),
-            Kind::Ollama => Arc::new(Ollama),
+            kind => Arc::new(OpenAi {
+                is_its_own: kind == Kind::OpenAi && address == own,
+                is_ollama: kind == Kind::Ollama,
+            }),
         };
         let uri = below(address, wire.path())?;
         let requests = Requests::new(&Route::Environment, Names::system(), &limits.http);
@@ -336,29 +336,13 @@ async fn ask(
 
 fn refusal(name: LocalText, status: u16) -> Words {
     match status {
-        300..400 => words!(
-            "{} answered with a redirect, which askback does not follow (HTTP status {})",
-            name,
-            status
-        ),
         401 | 403 => words!("{} did not accept the key (HTTP status {})", name, status),
         404 => words!(
             "{} was not found (HTTP status {}); check its name and --model-url",
             name,
             status
         ),
-        429 => words!(
-            "{} received too many requests, or the account's quota is used up (HTTP status {}); run again later",
-            name,
-            status
-        ),
-        503 | 529 => words!(
-            "{} is overloaded (HTTP status {}); run again in a while",
-            name,
-            status
-        ),
-        400..500 => words!("{} refused the request (HTTP status {})", name, status),
-        _ => words!("{} failed (HTTP status {}); run again", name, status),
+        _ => words!("{} did not reply (HTTP status {})", name, status),
     }
 }
 

@@ -159,8 +159,6 @@ enum Line {
     Whole(Words),
     /// A peer's text after our mark and the gutter.
     Quote(Words, PeerText),
-    /// The same, but some lines are JSON.
-    QuoteJson(Words, PeerText),
     /// The start of a peer's text after our mark and the gutter, in one row.
     QuoteRow(Words, PeerText),
     /// A link behind the gutter, and the range of its domain.
@@ -288,11 +286,6 @@ impl Page {
     /// Adds a peer's text after our mark.
     pub fn quote_at(&mut self, mark: impl Into<Words>, text: impl Into<PeerText>) {
         self.lines.push(Line::Quote(mark.into(), text.into()));
-    }
-
-    /// Like [`Page::quote_at`], but some lines are JSON, and stay the same JSON when rejoined.
-    pub fn quote_json(&mut self, mark: impl Into<Words>, text: impl Into<PeerText>) {
-        self.lines.push(Line::QuoteJson(mark.into(), text.into()));
     }
 
     /// Adds a peer's text after our mark, in one line if it fits: line breaks and tabs are made
@@ -457,12 +450,6 @@ impl Layout {
             Line::Quote(mark, text) => {
                 let indent = self.marked(mark, QUOTED_ROOM.saturating_add(GUTTER.len()));
                 let rows = text::quoted(text.raw(), self.columns.saturating_sub(indent.columns));
-                self.rows(&indent, &rows, Layout::quoted);
-            }
-            Line::QuoteJson(mark, text) => {
-                let indent = self.marked(mark, QUOTED_ROOM.saturating_add(GUTTER.len()));
-                let room = self.columns.saturating_sub(indent.columns);
-                let rows = text::quoted_json(text.raw(), room);
                 self.rows(&indent, &rows, Layout::quoted);
             }
             Line::QuoteRow(mark, text) => {

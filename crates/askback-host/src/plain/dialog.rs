@@ -103,12 +103,6 @@ impl Dialog {
         field.is_some_and(|field| view::is_secret(&front.question.ask, field))
     }
 
-    /// Prints the prompt again after other programs wrote to the terminal.
-    pub fn resume(&mut self) {
-        self.page.afresh();
-        self.again = true;
-    }
-
     /// Says that a line was typed too early to be an answer to the question in front.
     pub fn was_early(&mut self) {
         self.page.note(Style::Warning, EARLY);
@@ -233,14 +227,10 @@ impl Dialog {
             return Vec::new();
         };
         let mut said = Vec::new();
-        let mut count = draft.fields().len();
+        let count = draft.fields().len();
         match of {
             OfField::Is(text) => match draft.read(field, &text) {
-                Ok(_) => {
-                    // A list grows by one item.
-                    count = draft.with(field, text.clone()).fields().len();
-                    said.push(Action::Write { field, text });
-                }
+                Ok(_) => said.push(Action::Write { field, text }),
                 Err(issue) => {
                     if let Body::Form(form) = self.view(desk, front).body {
                         let found = having(options(&draft.fields()[field]), text.trim());
@@ -258,13 +248,6 @@ impl Dialog {
                 return self.object(model::missing(&draft.fields()[field]));
             }
             OfField::Clear => said.push(Action::Clear(field)),
-            OfField::Fold => {
-                self.at = draft.first_of(field);
-                // The same field is asked for in another way.
-                (self.seen, self.again) =
-                    (self.seen.map(|(id, turn, _)| (id, turn, usize::MAX)), true);
-                return vec![Action::Fold(field)];
-            }
             OfField::Suggest(text) => return vec![Action::Suggest { field, text }],
             OfField::Before if self.reopened => {}
             OfField::Last => {

@@ -9,7 +9,7 @@ use crate::{
     words,
 };
 
-pub(crate) fn link<'a>(step: &Step<'a>) -> Option<&'a Link> {
+fn link<'a>(step: &Step<'a>) -> Option<&'a Link> {
     match *step {
         Step::Consent(link) | Step::Sure(link) | Step::Opened(link) | Step::Returning(link) => {
             Some(link)

@@ -30,9 +30,6 @@ pub struct Script {
     /// What to do with rules that answered nothing.
     #[serde(default)]
     pub unused: UnusedRules,
-    /// The seed of generated values.
-    #[serde(default)]
-    pub seed: u64,
 }
 
 /// What to do with rules that answered no question of a run.
@@ -89,10 +86,6 @@ impl Script {
             unused: match self.unused {
                 UnusedRules::Warn => shared.unused,
                 unused => unused,
-            },
-            seed: match self.seed {
-                0 => shared.seed,
-                seed => seed,
             },
             ..self
         }

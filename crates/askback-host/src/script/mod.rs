@@ -2,7 +2,6 @@
 
 mod expand;
 mod file;
-mod generate;
 mod moment;
 mod offered;
 mod read;

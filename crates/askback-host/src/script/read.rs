@@ -103,7 +103,6 @@ struct RuleText {
     after: Delay,
     then: Option<Vec<Step<Act>>>,
     accept: Option<Accept>,
-    generate: Option<bool>,
     decline: Option<bool>,
     cancel: Option<bool>,
     reason: Option<String>,
@@ -123,14 +122,7 @@ impl WrittenAction for Act {
     fn frame(text: RuleText) -> Result<Frame<Self>, &'static str> {
         let is_expected = text.expected.unwrap_or_default();
         let declines = text.decline.is_some();
-        let accept = match (text.accept, text.generate) {
-            (accept, None | Some(false)) => accept,
-            (Some(Accept::Values(values)), Some(true)) => Some(Accept::Values(values.generating())),
-            (Some(Accept::Yes) | None, Some(true)) => {
-                Some(Accept::Values(Values::default().generating()))
-            }
-        };
-        let act = match (accept, text.decline, text.cancel) {
+        let act = match (text.accept, text.decline, text.cancel) {
             (Some(accept), None, None) => Some(Self::Accept(accept)),
             (None, Some(true), None) => Some(Self::Decline {
                 reason: text.reason.clone(),
@@ -160,10 +152,6 @@ impl WrittenAction for Act {
 
     fn check(&self, when: &When) -> Result<(), &'static str> {
         let accepts = matches!(self, Self::Accept(_));
-        let generates = matches!(self, Self::Accept(Accept::Values(values)) if values.generates());
-        if generates && (when.mode == Some(Mode::Url) || when.host.is_some()) {
-            return Err("`generate` fills in the fields of a form; a link has none");
-        }
         if accepts && when.mode == Some(Mode::Url) && when.host.is_none() {
             return Err("a rule that accepts links names the `host` they lead to");
         }
@@ -268,32 +256,17 @@ impl TryFrom<Shape<Values, IgnoredAny>> for Accept {
     }
 }
 
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct RangeText {
-    #[serde(default)]
-    least: u64,
-    most: Option<u64>,
-}
-
-impl TryFrom<Shape<RangeText, IgnoredAny>> for AskCount {
+impl TryFrom<Value> for AskCount {
     type Error = String;
 
-    fn try_from(text: Shape<RangeText, IgnoredAny>) -> Result<Self, String> {
+    fn try_from(text: Value) -> Result<Self, String> {
         let (least, most) = match &text {
-            Shape::Scalar(Value::Bool(true)) => (1, None),
-            Shape::Scalar(Value::Bool(false)) => (0, Some(0)),
-            Shape::Scalar(Value::Number(times)) if times.is_u64() => {
+            Value::Bool(true) => (1, None),
+            Value::Bool(false) => (0, Some(0)),
+            Value::Number(times) if times.is_u64() => {
                 (times.as_u64().unwrap_or_default(), times.as_u64())
             }
-            Shape::Map(range) if range.most.is_some_and(|most| most < range.least) => {
-                return Err("`most` is less than `least`".to_owned());
-            }
-            Shape::Map(range) => (range.least, range.most),
-            _ => {
-                let expected = "true, false, a number, or `{least: number, most: number}`";
-                return Err(text.refuse(expected));
-            }
+            _ => return Err("expected true, false or a number".to_owned()),
         };
         Ok(Self { least, most })
     }

@@ -4,7 +4,7 @@ use serde::{Deserialize, de::IgnoredAny};
 use serde_json::{Map, Value};
 
 use super::{
-    read::{CallText, RangeText},
+    read::CallText,
     value::{Values, texts_in},
     when::When,
 };
@@ -34,7 +34,7 @@ pub struct Step<A> {
 
 /// How many questions a rule should answer in a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(try_from = "Shape<RangeText, IgnoredAny>")]
+#[serde(try_from = "Value")]
 pub struct AskCount {
     /// The minimum.
     pub least: u64,

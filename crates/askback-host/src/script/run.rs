@@ -4,7 +4,6 @@ use askback::{limits::Limits, protocol::CreateMessageParams};
 
 use super::{
     file::{Script, UnusedRules},
-    generate::Source,
     report::{Finding, Place, Report},
     rule::{Accept, Act, Action, AskCount, Reply as SamplingReply, Rule, Step, is_guard},
     sampled,
@@ -22,17 +21,11 @@ use crate::{
 pub struct ScriptRun {
     script: Script,
     now: SystemTime,
-    answers: Vec<Count>,
-    sampling: Vec<Count>,
+    /// How many questions each rule answered.
+    answers: Vec<u64>,
+    sampling: Vec<u64>,
     /// The number of the last tool call in a reply.
     called: u64,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-struct Count {
-    /// How many questions it matched, including those answered by earlier rules.
-    met: u64,
-    answered: u64,
 }
 
 /// The outcome of a question.
@@ -69,8 +62,8 @@ impl ScriptRun {
         Self {
             now,
             called: 0,
-            answers: vec![Count::default(); script.answers.len()],
-            sampling: vec![Count::default(); script.sampling.len()],
+            answers: vec![0; script.answers.len()],
+            sampling: vec![0; script.sampling.len()],
             script,
         }
     }
@@ -79,17 +72,14 @@ impl ScriptRun {
     pub fn answer(&mut self, server: &str, question: &Question, limits: &Limits) -> Answer {
         match &question.ask {
             Ask::Form { schema, .. } => {
-                let source = Source {
-                    seed: self.script.seed,
-                    now: self.now,
-                };
+                let now = self.now;
                 self.by_rule(server, question, |accept| {
                     let none = Values::default();
                     let values = match accept {
                         Accept::Values(values) => values,
                         Accept::Yes => &none,
                     };
-                    values.content(schema, source, limits).map(Reply::Form)
+                    values.content(schema, now, limits).map(Reply::Form)
                 })
             }
             Ask::Link { url, .. } => match link::judge(url) {
@@ -227,31 +217,25 @@ impl<A> PickedAnswer<'_, A> {
     }
 }
 
-/// Returns the answer of the first matching rule that has answers left. Later matching rules count
-/// the question too.
+/// Returns the answer of the first matching rule that has answers left.
 fn pick<'a, A>(
     rules: &'a [Rule<A>],
-    counts: &mut [Count],
+    counts: &mut [u64],
     fits: impl Fn(&Rule<A>, &A) -> bool,
 ) -> Option<PickedAnswer<'a, A>> {
-    let mut picked = None;
-    for ((number, rule), count) in (1..).zip(rules).zip(counts) {
-        let step = rule.step(count.answered);
-        let Some(step) = step.filter(|step| fits(rule, &step.act)) else {
-            continue;
+    let mut rules = (1..).zip(rules).zip(counts);
+    rules.find_map(|((number, rule), answered)| {
+        let step = rule.step(*answered)?;
+        let picked = PickedAnswer {
+            rule: number,
+            step,
+            asked: rule.asked,
         };
-        count.met = count.met.saturating_add(1);
-        let is_nth = rule.when.nth.is_none_or(|nth| nth.get() == count.met);
-        if is_nth && picked.is_none() {
-            count.answered = count.answered.saturating_add(1);
-            picked = Some(PickedAnswer {
-                rule: number,
-                step,
-                asked: rule.asked,
-            });
-        }
-    }
-    picked
+        fits(rule, &step.act).then(|| {
+            *answered = answered.saturating_add(1);
+            picked
+        })
+    })
 }
 
 fn declined(reason: Option<String>, expected: bool) -> Reply {
@@ -263,12 +247,12 @@ fn declined(reason: Option<String>, expected: bool) -> Reply {
 
 fn findings<A: Action>(
     rules: &[Rule<A>],
-    counts: &[Count],
+    counts: &[u64],
     place: fn(usize) -> Place,
 ) -> impl Iterator<Item = Finding> {
     let numbered = (1..).zip(rules).zip(counts);
     numbered.filter_map(move |((number, rule), count)| {
-        let (rule_at, times) = (place(number), count.answered);
+        let (rule_at, times) = (place(number), *count);
         match rule.asked {
             Some(asked) => (!asked.holds(times)).then_some(Finding::Miscounted {
                 rule: rule_at,

@@ -1,4 +1,4 @@
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, time::SystemTime};
 
 use askback::{
     forms::{Content, Field, FieldKind, FormSchema},
@@ -7,15 +7,12 @@ use askback::{
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{generate::Source, moment::Moment};
+use super::moment::Moment;
 
 /// Values for the fields of a form, by name.
 #[derive(Debug, Clone, PartialEq, Default, Deserialize)]
-#[serde(from = "BTreeMap<String, FieldValue>")]
-pub struct Values {
-    given: BTreeMap<String, FieldValue>,
-    makes_rest: bool,
-}
+#[serde(transparent)]
+pub struct Values(BTreeMap<String, FieldValue>);
 
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(try_from = "Value")]
@@ -24,35 +21,15 @@ pub(super) enum FieldValue {
     Given(Value),
     /// A date or time relative to the run.
     Date(Moment),
-    Generated,
-}
-
-impl From<BTreeMap<String, FieldValue>> for Values {
-    fn from(given: BTreeMap<String, FieldValue>) -> Self {
-        Self {
-            given,
-            makes_rest: false,
-        }
-    }
 }
 
 impl Values {
-    /// Also generates values for all other required fields.
-    pub(super) fn generating(mut self) -> Self {
-        self.makes_rest = true;
-        self
-    }
-
-    pub(super) fn generates(&self) -> bool {
-        self.makes_rest
-    }
-
     pub(super) fn texts(&mut self) -> Vec<&mut String> {
         let mut texts = Vec::new();
-        for value in self.given.values_mut() {
+        for value in self.0.values_mut() {
             match value {
                 FieldValue::Given(value) => texts_in(value, &mut texts),
-                FieldValue::Date(_) | FieldValue::Generated => {}
+                FieldValue::Date(_) => {}
             }
         }
         texts
@@ -66,13 +43,13 @@ impl Values {
     pub(super) fn content(
         &self,
         schema: &FormSchema,
-        source: Source,
+        now: SystemTime,
         limits: &Limits,
     ) -> Result<Content, String> {
         let mut content = Content::new();
-        for (name, value) in &self.given {
+        for (name, value) in &self.0 {
             let value = match schema.field(name) {
-                Some(field) => value.of(field, source, limits)?,
+                Some(field) => value.of(field, now)?,
                 // The check reports that the field does not exist.
                 None => Value::Null,
             };
@@ -82,17 +59,8 @@ impl Values {
         // An invalid default is ignored.
         content.retain(|name, value| {
             let fits = |field: &Field| field.check(value, &limits.forms).is_ok();
-            self.given.contains_key(name) || schema.field(name).is_none_or(fits)
+            self.0.contains_key(name) || schema.field(name).is_none_or(fits)
         });
-        if self.makes_rest {
-            let needed = schema.fields.iter().filter(|field| field.required);
-            for field in needed {
-                if !content.contains_key(&field.name) {
-                    let value = FieldValue::Generated.of(field, source, limits)?;
-                    content.insert(field.name.clone(), value);
-                }
-            }
-        }
         match schema.check(&content, &limits.forms) {
             Ok(()) => Ok(content),
             Err(issues) => Err(issues.to_string()),
@@ -102,7 +70,7 @@ impl Values {
 
 impl FieldValue {
     /// Converts the value for this field. A value that cannot be converted is returned unchanged.
-    fn of(&self, field: &Field, source: Source, limits: &Limits) -> Result<Value, String> {
+    fn of(&self, field: &Field, now: SystemTime) -> Result<Value, String> {
         Ok(match self {
             Self::Given(value) => written(field, value),
             Self::Date(moment) => {
@@ -110,12 +78,8 @@ impl FieldValue {
                     FieldKind::Text(text) => text.format,
                     _ => None,
                 };
-                let text = moment.text(format, source.now).map(Value::from);
+                let text = moment.text(format, now).map(Value::from);
                 text.ok_or_else(|| format!("`{}`: is beyond the last possible date", field.name))?
-            }
-            Self::Generated => {
-                let value = source.value(field, &limits.forms);
-                value.ok_or_else(|| format!("`{}`: {UNKNOWN}", field.name))?
             }
         })
     }
@@ -131,8 +95,6 @@ pub(super) fn texts_in<'a>(value: &'a mut Value, texts: &mut Vec<&'a mut String>
         Value::Null | Value::Bool(_) | Value::Number(_) => {}
     }
 }
-
-const UNKNOWN: &str = "cannot generate a value that fits; write one in the rule";
 
 /// Parses text like typed text: `yes` as true, an option's title as the option.
 fn written(field: &Field, value: &Value) -> Value {
@@ -154,12 +116,11 @@ impl TryFrom<Value> for FieldValue {
     type Error = &'static str;
 
     fn try_from(value: Value) -> Result<Self, Self::Error> {
-        // A generated value is written as an object with a single member.
+        // A date is written as an object with a single member.
         let made = value.as_object().filter(|members| members.len() == 1);
         let made = made.and_then(|members| members.iter().next());
         match made.map(|(member, value)| (member.as_str(), value)) {
             Some(("date", Value::String(date))) => date.parse().map(Self::Date),
-            Some(("generate", Value::Bool(true))) => Ok(Self::Generated),
             _ => Ok(Self::Given(value)),
         }
     }

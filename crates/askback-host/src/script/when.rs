@@ -1,5 +1,3 @@
-use std::num::NonZeroU64;
-
 use askback::protocol::{CreateMessageParams, SamplingBlock};
 use regex::Regex;
 use serde::{Deserialize, de::IgnoredAny};
@@ -35,8 +33,6 @@ pub struct When {
     /// The link's host, as in [`Link::named`](link::Link::named). A rule that accepts links must
     /// name it.
     pub host: Option<String>,
-    /// The position among the questions of a run that meet the other conditions, counted from 1.
-    pub nth: Option<NonZeroU64>,
 }
 
 /// Text to search for.
@@ -140,8 +136,6 @@ impl When {
             only: _,
             tools: _,
             host: _,
-            // Counted by the rules of a run.
-            nth: _,
         } = self;
         let call = question.call.as_ref();
         let (tool, prompt) = (call.and_then(Call::tool), call.and_then(Call::prompt));

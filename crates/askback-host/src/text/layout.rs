@@ -9,7 +9,7 @@ use unicode_general_category::{GeneralCategory, get_general_category};
 use unicode_segmentation::UnicodeSegmentation;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
-use super::{GUTTER, is_plain, json, shown};
+use super::{GUTTER, is_plain, shown};
 
 /// Selects the emoji form of a character.
 const EMOJI_FORM: char = '\u{fe0f}';
@@ -31,53 +31,6 @@ pub fn quoted(text: &str, width: usize) -> Vec<String> {
             false => [GUTTER, &line].concat(),
         })
         .collect()
-}
-
-/// Like [`quoted`], except that the rows of a line of JSON can be joined to the same JSON.
-pub fn quoted_json(text: &str, width: usize) -> Vec<String> {
-    let text = text.replace("\r\n", "\n").replace('\t', "    ");
-    let room = width.saturating_sub(GUTTER.len());
-    let rows = |line: &str| match line.starts_with(['{', '[']) && room >= 2 {
-        true => filled(&shown(&json(line)), room)
-            .iter()
-            .map(|row| [GUTTER, row].concat())
-            .collect(),
-        false => quoted(line, width),
-    };
-    let lines = text.trim_end_matches('\n').split('\n');
-    lines.flat_map(rows).collect()
-}
-
-/// Breaks safe text into rows of at most `width` columns, at any character. A space at the end of a
-/// row would be lost, so it moves to the next row.
-fn filled(text: &str, width: usize) -> Vec<String> {
-    let mut rows = Vec::new();
-    let mut row = String::new();
-    let mut used = 0_usize;
-    let mut put = |part: &str, wide: usize| {
-        while used.saturating_add(wide) > width && !row.is_empty() {
-            let behind = match row.trim_end_matches(' ').len() {
-                0 => String::new(),
-                end => row.split_off(end),
-            };
-            rows.push(std::mem::replace(&mut row, behind));
-            used = row.len();
-        }
-        row.push_str(part);
-        used = used.saturating_add(wide);
-    };
-    for cluster in text.graphemes(true) {
-        match cluster_columns(cluster) {
-            wide if wide <= width => put(cluster, wide),
-            _ => {
-                for c in cluster.chars() {
-                    put(c.encode_utf8(&mut [0; 4]), char_columns(c));
-                }
-            }
-        }
-    }
-    rows.push(row);
-    rows
 }
 
 /// Wraps safe text to `width` columns (at least two). Lines break at spaces, or inside a word that
@@ -427,43 +380,6 @@ mod tests {
     }
 
     #[test]
-    fn the_rows_of_a_line_of_json_are_the_same_json() {
-        #[track_caller]
-        fn check(text: &str, width: usize, lines: &[&str]) {
-            assert_eq!(quoted_json(text, width), lines);
-        }
-        // A space moves to where it is visible.
-        check(
-            r#"{"a":"o two three"}"#,
-            10,
-            &[r#"| {"a":"o"#, "|  two thr", r#"| ee"}"#],
-        );
-        check(
-            r#"{"a":"日本 日本"}"#,
-            13,
-            &[r#"| {"a":"日本"#, r#"|  日本"}"#],
-        );
-        check("[\"\u{202e}\"]", 40, &[r#"| ["\u202e"]"#]);
-        check("[\t1]", 40, &["| [    1]"]);
-        check(
-            "HTTP 404, text/html\r\n[1, 2]\r\n",
-            14,
-            &["| HTTP 404,", "| text/html", "| [1, 2]"],
-        );
-    }
-
-    proptest! {
-        #[test]
-        fn no_character_of_a_line_of_json_is_lost(text in "[a \u{e4}日]{0,80}", width in 4_usize..30) {
-            let line = format!("[{text}]");
-            let rows = quoted_json(&line, width);
-            prop_assert!(rows.iter().all(|row| columns(row) <= width));
-            let rows: Vec<_> = rows.iter().map(|row| &row[GUTTER.len()..]).collect();
-            prop_assert_eq!(rows.concat(), line);
-        }
-    }
-
-    #[test]
     fn a_row_is_never_wider_than_the_terminal() {
         let texts = [
             "plain words that go on",
@@ -474,13 +390,7 @@ mod tests {
             "",
         ];
         for width in 1..12 {
-            let json = texts.map(|text| format!("[{text}]"));
-            let json = json.iter().flat_map(|text| quoted_json(text, width));
-            for row in texts
-                .iter()
-                .flat_map(|text| quoted(text, width))
-                .chain(json)
-            {
+            for row in texts.iter().flat_map(|text| quoted(text, width)) {
                 assert!(row.starts_with('|'), "{row:?}");
                 assert!(columns(&row) <= width, "{row:?} in {width}");
             }

@@ -23,7 +23,7 @@ pub use blanks::unseen_blanks;
 pub use ci_commands::{is_ci_job, without_ci_commands};
 pub use clock::{Clock, instant};
 pub use field::{bounds, check, hint, plain, read};
-pub use layout::{columns, fitted, fitted_around, fitted_end, quoted, quoted_json, wrapped};
+pub use layout::{columns, fitted, fitted_around, fitted_end, quoted, wrapped};
 pub use peer::PeerText;
 #[doc(hidden)]
 pub use words::holes;

@@ -40,7 +40,7 @@ pub enum Act {
     OpenAgain,
     /// Copies a link.
     Copy,
-    /// Shows or hides a link's QR code.
+    /// Shows a link's QR code.
     Code,
     /// Shows or hides secrets.
     Reveal,
@@ -198,22 +198,6 @@ fn of_step(front: &Front<'_>) -> Vec<ActionView> {
             action(Act::Back, "Esc", "Back"),
         ],
     }
-}
-
-/// Returns the actions of a link while its QR code is shown, without decline, cancel and help.
-pub(super) fn beside_code(front: &Front<'_>) -> Vec<ActionView> {
-    let actions = match front.step {
-        Step::Opened(_) => {
-            let done = of_step(front).into_iter();
-            done.filter(|it| it.act == Act::Done).collect()
-        }
-        // At this step, letters are typed text.
-        Step::Returning(_) => return of_step(front),
-        _ => of_step(front),
-    };
-    let actions = actions.into_iter().filter(|it| it.act != Act::Code);
-    let hide = action(Act::Code, "q", "Hide the code");
-    actions.chain([hide]).collect()
 }
 
 pub(crate) fn hides_any(front: &Front<'_>) -> bool {

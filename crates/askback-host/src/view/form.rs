@@ -1,5 +1,5 @@
 use askback::{
-    forms::{Field, FieldKind, FormSchema, TextField, TextFormat},
+    forms::{Field, FieldKind, FormSchema, TextFormat},
     limits::Limits,
 };
 use serde::{Deserialize, Serialize};
@@ -32,9 +32,6 @@ pub struct FieldView {
     pub input: Input,
     /// Its label.
     pub label: PeerText,
-    /// Whether it is a member of an object or an item of a list. Then the end of its label matters
-    /// most.
-    pub is_inner: bool,
     /// The server's description.
     pub description: Option<PeerText>,
     /// Whether it is required.
@@ -234,7 +231,6 @@ fn field(front: &Front<'_>, draft: &Draft, index: usize, reader: Reader) -> Opti
     Some(FieldView {
         input: input(field),
         label: field.label().into(),
-        is_inner: draft.is_inner(index),
         description: field.description.as_ref().map(PeerText::from),
         required: field.required,
         is_secret,
@@ -385,50 +381,13 @@ pub(crate) fn is_secret(ask: &Ask, field: &Field) -> bool {
     match ask {
         Ask::Form { message, schema } => {
             let is_it = |secret: &Field| secret.name == field.name;
+            // The message may name the secret if there is only one field.
             field.looks_secret()
-                || schema.fields.iter().any(|outer| is_within_secret(field, outer))
-                // The message may name the secret if there is only one field.
                 || schema.fields.len() == 1 && schema.secret_fields(message).any(is_it)
         }
-        Ask::Arguments { schema, .. } => {
-            let fields = &schema.fields;
-            field.looks_secret() || fields.iter().any(|outer| is_within_secret(field, outer))
-        }
+        Ask::Arguments { .. } => field.looks_secret(),
         _ => false,
     }
-}
-
-/// Whether a field is a typed value in an object or list whose own title or description says that
-/// it is a secret.
-fn is_within_secret(field: &Field, outer: &Field) -> bool {
-    let Some(place) = field.name.strip_prefix(&outer.name) else {
-        return false;
-    };
-    let is_typed = matches!(
-        field.kind,
-        FieldKind::Text(_) | FieldKind::Number(_) | FieldKind::Json(_)
-    );
-    match is_typed && place.starts_with(['.', '[']) {
-        // An item of a list has no title or description of its own.
-        true if is_index(place) => outer.looks_secret(),
-        // The names of other members do not describe this one.
-        true => {
-            let kind = FieldKind::Text(TextField::default());
-            let words = Field {
-                kind,
-                ..outer.clone()
-            };
-            words.looks_secret()
-        }
-        false => false,
-    }
-}
-
-fn is_index(text: &str) -> bool {
-    let digits = text
-        .strip_prefix('[')
-        .and_then(|text| text.strip_suffix(']'));
-    digits.is_some_and(|digits| digits.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
 pub(super) fn has_secret(ask: &Ask, draft: &Draft) -> bool {
@@ -491,50 +450,7 @@ fn members(field: &Field, depth: usize) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use askback::forms::Content;
-
     use super::*;
-
-    #[test]
-    fn members_of_a_secret_are_secret() {
-        #[track_caller]
-        fn check(outer: &str, schema: &str, name: &str, is_hidden: bool) {
-            let limits = Limits::default();
-            let form = format!(r#"{{"type": "object", "properties": {{"{outer}": {schema}}}}}"#);
-            let schema = FormSchema::parse_arguments(form.as_bytes(), &limits.forms);
-            let schema = schema.expect("it is a form");
-            let draft = Draft::new(schema.clone(), &Default::default(), limits.clone());
-            let mut fields = draft.fields().iter();
-            let field = fields.find(|field| field.name == name);
-            let field = field.unwrap_or_else(|| panic!("{name} has no row"));
-            let ask = Ask::Arguments {
-                about: None,
-                schema: schema.clone(),
-                preset: Default::default(),
-                suggests: false,
-                given: Content::new(),
-                is_destructive: false,
-            };
-            assert_eq!(is_secret(&ask, field), is_hidden, "{outer}: {name}");
-        }
-        let person = r#"{"type": "object", "properties":
-            {"user": {"type": "string"}, "age": {"type": "integer"}, "old": {"type": "boolean"}}}"#;
-        check("credentials", person, "credentials.user", true);
-        check("credentials", person, "credentials.age", true);
-        check("credentials", person, "credentials.old", false);
-        check("traveller", person, "traveller.user", false);
-        let texts = r#"{"type": "array", "items": {"type": "string"}, "minItems": 1}"#;
-        check("passwords", texts, "passwords[1]", true);
-        check("names", texts, "names[1]", false);
-        let people = format!(r#"{{"type": "array", "items": {person}, "minItems": 1}}"#);
-        check("credentials", &people, "credentials[1].user", true);
-        check("travellers", &people, "travellers[1].user", false);
-        // Other members do not make this one a secret.
-        let account = r#"{"type": "object", "properties":
-            {"user": {"type": "string"}, "password": {"type": "string"}}}"#;
-        check("account", account, "account.user", false);
-        check("account", account, "account.password", true);
-    }
 
     #[test]
     fn members_of_objects_are_named() {

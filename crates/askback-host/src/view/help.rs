@@ -1,14 +1,14 @@
-//! The list of keys and commands at a question.
+//! The keys and commands of a question that are not among its actions.
 
 use serde::{Deserialize, Serialize};
 
-use super::{MAX_OPEN_CHOICES, hides_any};
+use super::MAX_OPEN_CHOICES;
 use crate::{
     model::{Front, Step, options},
     text::Words,
 };
 
-/// Everything that the user can do at a question.
+/// The keys and commands of a question that are not among its actions.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Help {
     /// The keys.
@@ -29,14 +29,8 @@ pub struct HelpEntry {
 type Does = (&'static str, &'static str);
 
 const ROWS: Does = ("↓ ↑", "the rows below, those above");
-const COPY: Does = ("c", "show the link alone, and copy it");
-const CODE: Does = ("q", "show the link as a code for a telephone, or hide it");
 const EDITOR: Does = ("Ctrl-G", "write the text in your editor");
 const BREAK: Does = ("Enter", "break the line");
-const FOLD: Does = (
-    "Ctrl-T, /json",
-    "write an object or a list as JSON, or in fields again",
-);
 const SLASH: Does = (
     "/decline /cancel",
     "the same as words, in a text; // begins a text with /",
@@ -68,7 +62,7 @@ fn commands_of_step(front: &Front<'_>) -> Vec<Does> {
         ("/qr", "show the link as a code for a telephone"),
     ];
     match front.step {
-        Step::Filling(draft) => {
+        Step::Filling(_) => {
             let mut commands = vec![
                 ("/back", "go back by one field"),
                 ("/none", "leave the field empty"),
@@ -80,10 +74,6 @@ fn commands_of_step(front: &Front<'_>) -> Vec<Does> {
             ];
             if front.suggests() {
                 commands.push(("/suggest", "list what the server suggests"));
-            }
-            if draft.has_nested() {
-                let does = "write an object or a list as JSON, or in fields again";
-                commands.push(("/json", does));
             }
             commands.push(("//…", "a text that begins with /"));
             commands
@@ -157,120 +147,36 @@ fn commands_everywhere(front: &Front<'_>) -> Vec<Does> {
     commands
 }
 
-fn reveal(front: &Front<'_>) -> Option<Does> {
-    let does = ("Ctrl-R", "show what you typed as a secret, or hide it");
-    hides_any(front).then_some(does)
-}
-
+/// The keys of a step that are not among its actions.
 fn keys_of_step(front: &Front<'_>) -> Vec<Does> {
-    let ours = front.question.ask.is_ours();
     match front.step {
-        Step::Secret(_) => vec![("y", "go on all the same")],
-        Step::Confirm if front.question.ask.is_retry() => vec![("Enter, y", "call again")],
-        Step::Confirm => vec![("Enter, y", "agree")],
         Step::Filling(draft) => {
             let mut keys = vec![
                 ("Tab, Shift-Tab", "the next field, the one before"),
                 ("← → Space", "choose among options"),
             ];
-            if draft
-                .fields()
-                .iter()
-                .any(|field| options(field).len() > MAX_OPEN_CHOICES)
-            {
+            let is_long = |field| options(field).len() > MAX_OPEN_CHOICES;
+            if draft.fields().iter().any(is_long) {
                 keys.push(("a part of it", "find an option among many"));
             }
             if front.suggests() {
                 keys.push(("↓ Enter, ↓ Tab", "take a value that the server suggests"));
             }
-            keys.extend([
-                ("Ctrl-S", "look the form over"),
-                (
-                    "Ctrl-G, Alt-Enter",
-                    "write a text in your editor; break a line of it",
-                ),
-                SLASH,
-            ]);
-            if let Step::Filling(draft) = front.step
-                && draft.has_nested()
-            {
-                keys.push(FOLD);
-            }
-            keys.extend(reveal(front));
+            let does = "write a text in your editor; break a line of it";
+            keys.extend([("Ctrl-G, Alt-Enter", does), SLASH]);
             keys
         }
-        Step::Review(_) if ours => {
-            let does = match front.question.edits_request() {
-                true => "send it",
-                false if front.question.ask.signs_in() => "go on",
-                false => "call it",
-            };
-            vec![("Enter", does), ("e", "change the fields"), ROWS]
-        }
-        Step::Review(_) => {
-            let keys = [("Enter", "send it"), ("e", "change the fields"), ROWS];
-            keys.into_iter().chain(reveal(front)).collect()
-        }
-        Step::Reread(_) => vec![("Enter", "send it"), ("e", "change the text"), ROWS],
-        Step::Consent(_) => vec![("o", "open it in your browser"), COPY, CODE],
-        Step::Sure(_) => vec![("y", "open it all the same"), ("b", "back"), COPY, CODE],
-        Step::Opened(_) if front.goes_on() => vec![
-            ("Enter", "say that you have opened it"),
-            ("o", "try again to open it"),
-            COPY,
-            CODE,
-        ],
-        Step::Opened(_) => vec![
-            ("Enter", "say that you have finished there"),
-            ("o", "open it again"),
-            COPY,
-            CODE,
-        ],
-        Step::Returning(_) => vec![
-            ("Enter", "take the address that you pasted"),
-            ("Ctrl-O", "open the browser again"),
-        ],
-        Step::Request(_) => vec![
-            ("Enter", "have the model reply, this once"),
-            ("s, A", "and in this session, or always, without asking"),
-            ("N", "decline, and all others of this server"),
-            ("e, y", "change the last message, the system prompt"),
-            ("w", "reply in place of the model"),
-            ROWS,
-        ],
-        Step::Running(_) => vec![("b", "stop the model")],
-        Step::Replied(_) => {
-            let mut keys = vec![("Enter", "send it"), ("e", "change the text of the reply")];
-            if front.model.is_some() {
-                keys.push(("r", "have the model reply again"));
-                keys.push(("b", "back to the request"));
-            }
-            keys.push(ROWS);
-            keys
-        }
-        Step::Rewrite(..) => vec![
-            ("Ctrl-S", "take the text"),
-            ("Esc, Ctrl-B", "leave it as it was"),
-            BREAK,
-        ],
+        Step::Review(_) | Step::Reread(_) | Step::Request(_) | Step::Replied(_) => vec![ROWS],
+        Step::Rewrite(..) => vec![EDITOR, BREAK],
         Step::Write(_) => {
-            let mut keys = vec![("Ctrl-S", "look the text over"), EDITOR, BREAK];
+            let mut keys = vec![EDITOR, BREAK];
             if front.model.is_some() {
                 keys.push(("Ctrl-B", "back to the request"));
             }
             keys
         }
-        Step::Folders(Some(_)) => vec![
-            ("y", "allow the folder that is offered"),
-            ("Enter", "allow the folder that is typed"),
-            ("n", "say no; a reason may follow"),
-            SLASH,
-        ],
-        Step::Folders(None) => vec![("Enter", "allow the folder that is typed"), SLASH],
-        Step::Reason => vec![
-            ("Enter", "decline, with what is typed as the reason"),
-            ("Esc", "back to the question"),
-        ],
+        Step::Folders(_) => vec![SLASH],
+        _ => Vec::new(),
     }
 }
 

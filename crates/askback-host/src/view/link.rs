@@ -2,7 +2,7 @@ use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
-use super::{ActionView, Labelled, Reader, actions::beside_code, name};
+use super::{Labelled, Reader, name};
 use crate::{
     model::{
         Asker, Front,
@@ -32,8 +32,6 @@ pub struct LinkView {
     pub next: Option<Words>,
     /// The question before the actions.
     pub sure: Option<Words>,
-    /// The actions while its QR code is shown, without decline, cancel and help.
-    pub beside_code: Vec<ActionView>,
 }
 
 /// The user's current step with a link.
@@ -166,7 +164,6 @@ pub(super) fn link(
         waits,
         next: next.map(Words::from),
         sure: (step == LinkStep::Sure).then(|| "Sure?".into()),
-        beside_code: beside_code(front),
     }
 }
 

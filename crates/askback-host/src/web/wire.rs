@@ -1,7 +1,5 @@
 //! Renders the messages of a server: the newest ones, older ones, and a single message.
 
-use std::time::SystemTime;
-
 use askama::Template;
 
 use super::html::Html;
@@ -186,7 +184,7 @@ pub(super) fn whole<'a>(
     visit: &'a str,
     token: Option<&'a str>,
 ) -> Option<impl Template> {
-    let whole = view::whole(&of.wire.lock(), number, MAX_LISTED, SystemTime::now())?;
+    let whole = view::whole(&of.wire.lock(), number, MAX_LISTED)?;
     let WholeView {
         facts, http, left, ..
     } = &whole;

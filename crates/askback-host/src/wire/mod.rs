@@ -299,7 +299,7 @@ impl Wire {
                             },
                         ..
                     } => match state {
-                        Some(state) => wanted.as_ref().is_some_and(|wanted| wanted.is_same(state)),
+                        Some(state) => wanted.as_ref().is_some_and(|wanted| wanted == state),
                         None => wanted.is_none() && answers.iter().any(|key| asks.contains(key)),
                     },
                     _ => false,

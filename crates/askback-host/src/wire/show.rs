@@ -2,7 +2,7 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
-    time::{Duration, SystemTime},
+    time::Duration,
 };
 
 use askback::transport::{WireHeader, WireValue};
@@ -64,17 +64,12 @@ impl MessageSelection {
 /// # Errors
 ///
 /// If there is no message with this number.
-pub fn put(
-    page: &mut Page,
-    wire: &Wire,
-    shown: MessageSelection,
-    now: SystemTime,
-) -> Result<(), Words> {
+pub fn put(page: &mut Page, wire: &Wire, shown: MessageSelection) -> Result<(), Words> {
     match shown {
         MessageSelection::Last => list(page, wire, Some(LAST)),
         MessageSelection::All => list(page, wire, None),
         MessageSelection::One(number) => match wire.get(number) {
-            Some(entry) => whole(page, wire, entry, now),
+            Some(entry) => whole(page, wire, entry),
             None => return Err(words!("there is no message {}", number)),
         },
         MessageSelection::With(text) => list_with(page, wire, &text),
@@ -93,7 +88,6 @@ pub fn list(page: &mut Page, wire: &Wire, most: Option<usize>) {
     for entry in wire.entries() {
         calls.entry(entry.call).or_default().push(entry);
     }
-    put_in_order(&mut calls);
     let mut room = most.unwrap_or(usize::MAX);
     let mut first = calls.len();
     for call in calls.values().rev() {
@@ -121,12 +115,7 @@ pub fn list(page: &mut Page, wire: &Wire, most: Option<usize>) {
         page.note(Style::Dim, words);
     }
     for call in calls.values().skip(first) {
-        let own: Vec<_> = call
-            .iter()
-            .copied()
-            .filter(|it| it.call == call[0].call)
-            .collect();
-        if let (Some(words), Some(first)) = (rounds(&own), call.first()) {
+        if let (Some(words), Some(first)) = (rounds(call), call.first()) {
             page.quote_line(words, target(first));
         }
         for entry in call {
@@ -165,60 +154,6 @@ fn list_with(page: &mut Page, wire: &Wire, text: &str) {
         Row::of(entry).put(page);
     }
     page.note(Style::Dim, MORE);
-}
-
-/// How a message changes the set of open calls.
-enum Moment<'a> {
-    Begins(u64),
-    Ends(u64),
-    /// A notification of an unknown call.
-    Alone(&'a Entry),
-}
-
-/// Moves each notification of an unknown call into the only call that was open when it arrived.
-fn put_in_order(calls: &mut BTreeMap<u64, Vec<&Entry>>) {
-    let mut moments = BTreeMap::new();
-    for (id, call) in &*calls {
-        if let Some(entry) = lone(call) {
-            moments.insert(entry.number, Moment::Alone(entry));
-        } else if let [first, .., last] = &call[..] {
-            moments.insert(first.number, Moment::Begins(*id));
-            moments.insert(last.number, Moment::Ends(*id));
-        }
-    }
-    let mut open = BTreeSet::new();
-    let mut changed = BTreeSet::new();
-    for moment in moments.into_values() {
-        match moment {
-            Moment::Begins(id) => {
-                open.insert(id);
-            }
-            Moment::Ends(id) => {
-                open.remove(&id);
-            }
-            Moment::Alone(entry) => {
-                if let (1, Some(id)) = (open.len(), open.first())
-                    && let Some(call) = calls.get_mut(id)
-                {
-                    call.push(entry);
-                    changed.insert(*id);
-                    calls.remove(&entry.call);
-                }
-            }
-        }
-    }
-    for id in changed {
-        if let Some(call) = calls.get_mut(&id) {
-            call.sort_by_key(|entry| entry.number);
-        }
-    }
-}
-
-fn lone<'a>(call: &[&'a Entry]) -> Option<&'a Entry> {
-    match call {
-        [only] => matches!(only.gist, Gist::Notification { .. }).then_some(*only),
-        _ => None,
-    }
 }
 
 /// A message in one line.
@@ -291,7 +226,7 @@ fn head(http: &Exchange) -> String {
 }
 
 /// Puts a whole message on the page.
-pub fn whole(page: &mut Page, wire: &Wire, entry: &Entry, now: SystemTime) {
+pub fn whole(page: &mut Page, wire: &Wire, entry: &Entry) {
     let direction = match entry.is_sent {
         true => "sent",
         false => "received",
@@ -315,11 +250,7 @@ pub fn whole(page: &mut Page, wire: &Wire, entry: &Entry, now: SystemTime) {
         );
     }
     if let Some(state) = entry.gist.state() {
-        let words = words!(
-            "requestState: {} characters, {}",
-            state.chars(),
-            lasts(state.expires(), now)
-        );
+        let words = words!("requestState: {} characters", state.chars());
         page.note(Style::Plain, words);
     }
     if let Some(http) = &entry.http {
@@ -433,14 +364,6 @@ pub(super) fn target(first: &Entry) -> PeerText {
             ..
         } => target.into(),
         gist => gist.line().into(),
-    }
-}
-
-pub(super) fn lasts(expires: Option<SystemTime>, now: SystemTime) -> Words {
-    match expires.map(|expires| expires.duration_since(now)) {
-        Some(Ok(left)) => words!("expires in {} s", left.as_secs()),
-        Some(Err(over)) => words!("expired {} s ago", over.duration().as_secs()),
-        None => "it does not say when it expires".into(),
     }
 }
 

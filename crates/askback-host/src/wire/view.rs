@@ -1,6 +1,6 @@
 //! Messages as data, for front ends that lay out more than lines.
 
-use std::{collections::BTreeMap, time::SystemTime};
+use std::collections::BTreeMap;
 
 use askback::transport::{WireHeader, WireValue};
 
@@ -9,7 +9,7 @@ use super::{
     export::time,
     gist::Gist,
     indent::indented,
-    show::{lasts, rounds, seconds, size, summary, target},
+    show::{rounds, seconds, size, summary, target},
 };
 use crate::{
     text::{self, PeerText, Words, given, head},
@@ -138,7 +138,7 @@ fn message(entry: &Entry) -> MessageView {
 }
 
 /// Returns a whole message, with the other messages of its call, at most `most`.
-pub(crate) fn whole(wire: &Wire, number: u64, most: usize, now: SystemTime) -> Option<WholeView> {
+pub(crate) fn whole(wire: &Wire, number: u64, most: usize) -> Option<WholeView> {
     let entry = wire.get(number)?;
     let way = match entry.is_sent {
         true => "Sent",
@@ -156,11 +156,7 @@ pub(crate) fn whole(wire: &Wire, number: u64, most: usize, now: SystemTime) -> O
             .map(|took| words!("{} s after its request", seconds(took))),
     );
     if let Some(state) = entry.gist.state() {
-        facts.push(words!(
-            "requestState: {} characters, {}",
-            state.chars(),
-            lasts(state.expires(), now)
-        ));
+        facts.push(words!("requestState: {} characters", state.chars()));
     }
     let of_call = wire
         .entries()

@@ -693,12 +693,13 @@ async fn a_secret_that_is_typed_stays_in_its_front_end() {
         let mut raw = RawFrontEnd::join(&board, "page").await;
         raw.asked().await;
         let mut one = TypingHost::join(&folder, FrontEndKind::Terminal);
-        one.sees(&["", "", "", ""]).await;
+        one.sees(&["", "", ""]).await;
         one.types.send(vec![Action::Yes]).expect("it runs");
-        for (field, text) in [(0, "ada"), (1, "hunter2"), (2, "hunter3"), (3, "Ada")] {
+        let account = r#"{"password":"hunter2"}"#;
+        for (field, text) in [(0, account), (1, "hunter3"), (2, "Ada")] {
             one.write(field, text);
         }
-        one.sees(&["ada", "hunter2", "hunter3", "Ada"]).await;
+        one.sees(&[account, "hunter3", "Ada"]).await;
         let line = raw.next().await.expect("the board goes on");
         assert_eq!(line["typed"]["fields"], json!({"name": {"value": "Ada"}}));
     };

@@ -113,7 +113,6 @@ pub(crate) fn event() -> impl Strategy<Value = Event> {
         4 => Just(Action::Yes),
         5 => Just(Action::Back),
         1 => (0usize..4).prop_map(Action::Clear),
-        2 => (0usize..4).prop_map(Action::Fold),
         2 => (0usize..4).prop_map(|field| Action::Suggest { field, text: "1".to_owned() }),
         1 => Just(Action::Folder("/tmp".to_owned())),
         1 => Just(Action::OpenAgain),
@@ -533,7 +532,6 @@ fn fills() -> impl Strategy<Value = Action> {
         5 => (0usize..8, text).prop_map(|(field, text)| Action::Write { field, text: text.to_owned() }),
         2 => (0usize..8, 0usize..3).prop_map(|(field, option)| Action::Choose { field, option }),
         1 => (0usize..8).prop_map(Action::Clear),
-        2 => (0usize..8).prop_map(Action::Fold),
         1 => Just(Action::Submit),
     ]
 }
@@ -583,9 +581,8 @@ proptest! {
         let before = there.typed(1);
         let reviewed = matches!(there.front().map(|front| front.step), Some(Step::Review(_)));
         there.update(Event::Typed { id: 1, changes: changes(&received), is_restored });
-        // Rows and the JSON that fills them are checked differently, so only what can be sent by both is compared.
-        if let (Some(content), Some(received)) = (drafted(&here), drafted(&there)) {
-            prop_assert_eq!(received, content);
+        if let Some(content) = drafted(&here) {
+            prop_assert_eq!(drafted(&there), Some(content));
         }
         if reviewed && there.typed(1) != before {
             let step = there.front().map(|front| front.step);

@@ -18,9 +18,9 @@ use askback_host::{
 use serde_json::{Value, json};
 
 use crate::{
-    blanks, booking, called, dates, edited, evening, form, full::lengths, going_on, in_full,
-    journey, link, link_of_error, nested, of_model, offering, reply_of_a_model, roots, sign_in,
-    sign_in_for_more, suggested, travel, unfinished, vacation, view,
+    blanks, booking, called, dates, edited, evening, form, full::lengths, going_on, in_full, link,
+    link_of_error, nested, of_model, offering, reply_of_a_model, roots, sign_in, sign_in_for_more,
+    suggested, travel, unfinished, vacation, view,
 };
 
 enum Do<'a> {
@@ -448,10 +448,6 @@ screens! {
     ];
     a_sign_in_that_is_refused: WIDE, [
         Asks(sign_in("javascript:alert(1)")),
-    ];
-    what_is_nested_has_fields: WIDE, [
-        Asks(journey()), Type("Ada"), Type("two"), Type("2"), Type("Main"), Type("Rome"), Type(""), Type("/back"), Type("3"),
-        Type(""), Type(""), Type("old"), Type("/json"), Type(r#"["old", "new"]"#), Type(""),
     ];
     what_cannot_be_drawn_is_written_as_json: WIDE, [
         Asks(nested()), Type("Ada"), Type("Main Street"), Type(r#"{"street": "Main Street", "number": 9007199254740993}"#), Type(""),

@@ -22,7 +22,7 @@ use proptest::prelude::*;
 use serde_json::Value;
 
 use crate::{
-    blanks, booking, called, dates, edited, evening, form, going_on, journey, link, listed_secrets,
+    blanks, booking, called, dates, edited, evening, form, going_on, link, listed_secrets,
     long_labels, nested, of_model, offering, reply_of_a_model, roots, safety, sign_in,
     sign_in_for_more, suggested, travel, unfinished, vacation,
 };
@@ -40,13 +40,12 @@ enum Do<'a> {
     NoBrowser,
     /// The user reached this machine from another one.
     Elsewhere,
-    Rows(usize),
     Model,
     Reply(&'a str),
 }
 
 use Do::{
-    Ask as Asks, Elsewhere, Look as See, Model, NoBrowser, Press, Rows, Suggest, Type, Withdraw,
+    Ask as Asks, Elsewhere, Look as See, Model, NoBrowser, Press, Suggest, Type, Withdraw,
 };
 
 struct Seat {
@@ -218,7 +217,6 @@ fn play(columns: usize, does: Vec<Do<'_>>) -> String {
                 let screen = Screen::new(Limits::default().host.message_shown, evening().today());
                 seat.screen = screen.from_elsewhere(true);
             }
-            Rows(rows) => seat.size.rows = rows,
             Model => {
                 let desk = Desk::new(travel(), None, None, Limits::default());
                 seat.talk = talk(desk.with_model("ollama/qwen3".to_owned(), Permission::Ask));
@@ -429,14 +427,11 @@ screens! {
     ];
     a_link_is_a_code_for_a_camera: 80, [
         Asks(link("https://login.example.com/a?redirect_uri=https://evil.example/cb&state=0123456789012345")),
-        Rows(32), Type("q"), See, Type("q"), See, Rows(30), Type("q"), See, Rows(24), See, Type("q"), Rows(40), Type("qo"), See,
+        Type("q"), See,
         Press(Key::Esc),
     ];
     a_link_that_leads_to_many_sites: 40, [
         Asks(link(&leading(10))), See, Press(Key::Esc), Asks(link(&leading(8))), See, Press(Key::Esc),
-    ];
-    a_code_leaves_the_site_and_its_warnings: 40, [
-        Asks(link("http://10.0.0.1/")), Rows(20), Type("q"), See, Rows(28), Type("q"), See, Rows(20), See, Press(Key::Esc),
     ];
     a_text_of_several_lines: 80, [
         Asks(form("Notes?", r#""notes": {"type": "string"}, "more": {"type": "string"}"#, "")),
@@ -567,8 +562,8 @@ screens! {
         Press(Key::Ctrl('r')), See, Press(Key::Esc),
     ];
     secrets_in_lists_are_not_seen: 80, [
-        Asks(listed_secrets()), Type("y"), Type("hünk"), Press(Key::Tab), Type("hunk"), Press(Key::Tab), See,
-        Press(Key::Tab), Type("hunk"), Press(Key::Tab), Type("hunk"), Press(Key::Tab), Type("ada"), See,
+        Asks(listed_secrets()), Type("y"), Type("hünk, hunk"), Press(Key::Tab), Type("hunk"), Press(Key::Tab),
+        Type(r#"[{"user": "ada", "password": "hunk"}]"#), See,
         Press(Key::Ctrl('s')), See, Press(Key::Esc),
     ];
     values_are_suggested_as_one_types: 80, [
@@ -600,31 +595,6 @@ screens! {
         Asks(edited()), Press(Key::Ctrl('s')), Press(Key::F(1)), See, Press(Key::Enter),
     ];
     an_empty_form_takes_a_yes: 80, [Asks(form("Delete it?", "", "")), See, Press(Key::Enter)];
-    what_is_nested_has_fields_at_40: 40, [
-        Asks(journey()), Type("Ada"), Press(Key::Tab), Type("two"), Press(Key::Tab), Type("Main"), Press(Key::Tab),
-        Type("Rome"), Press(Key::Tab), Type("12"), Press(Key::Tab), Type("Oslo"), See, Press(Key::Ctrl('s')), See,
-        Press(Key::Ctrl('u')), Type("2"), Press(Key::Tab), Press(Key::Tab), Press(Key::Tab), Press(Key::Ctrl('u')), Type("3"),
-        Press(Key::PageDown), Type("old"), Press(Key::Tab), Type("/json"), See, Press(Key::Enter), See,
-        Press(Key::Ctrl('s')), See, Press(Key::Enter),
-    ];
-    what_is_nested_has_fields_at_80: 80, [
-        Asks(journey()), Type("Ada"), Press(Key::Tab), Type("two"), Press(Key::Tab), Type("Main"), Press(Key::Tab),
-        Type("Rome"), Press(Key::Tab), Type("12"), Press(Key::Tab), Type("Oslo"), See, Press(Key::Ctrl('s')), See,
-        Press(Key::Ctrl('u')), Type("2"), Press(Key::Tab), Press(Key::Tab), Press(Key::Tab), Press(Key::Ctrl('u')), Type("3"),
-        Press(Key::PageDown), Type("old"), Press(Key::Tab), Type("/json"), See, Press(Key::Enter), See,
-        Press(Key::Ctrl('s')), See, Press(Key::Enter),
-    ];
-    what_is_nested_has_fields_at_120: 120, [
-        Asks(journey()), Type("Ada"), Press(Key::Tab), Type("two"), Press(Key::Tab), Type("Main"), Press(Key::Tab),
-        Type("Rome"), Press(Key::Tab), Type("12"), Press(Key::Tab), Type("Oslo"), See, Press(Key::Ctrl('s')), See,
-        Press(Key::Ctrl('u')), Type("2"), Press(Key::Tab), Press(Key::Tab), Press(Key::Tab), Press(Key::Ctrl('u')), Type("3"),
-        Press(Key::PageDown), Type("old"), Press(Key::Tab), Type("/json"), See, Press(Key::Enter), See,
-        Press(Key::Ctrl('s')), See, Press(Key::Enter),
-    ];
-    what_does_not_fit_in_json_is_seen_in_its_field: 80, [
-        Asks(journey()), Press(Key::Tab), Type("/json"), Press(Key::Enter), See, Type(r#"{"floor":"two"}"#), See,
-        Press(Key::Ctrl('t')), See, Press(Key::Esc),
-    ];
     what_cannot_be_drawn_is_written_as_json: 80, [
         Asks(nested()), Type("Ada"), Press(Key::Tab), Type(r#"{"street": "#), See, Type(r#""Main Street"}"#),
         Press(Key::Ctrl('s')), See, Press(Key::Enter),

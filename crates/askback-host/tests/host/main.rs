@@ -9,7 +9,6 @@ mod dialog;
 mod full;
 #[cfg(feature = "models")]
 mod models;
-mod nested;
 mod safety;
 mod script;
 mod several;

@@ -1,5 +1,4 @@
 mod expanded;
-mod generated;
 mod guide;
 mod offered;
 mod refused;
@@ -254,7 +253,7 @@ fn json_is_read_too() {
 
 #[test]
 fn a_file_of_an_editor_on_windows_is_read() {
-    let file = "\u{feff}seed: 1\r\nanswers:\r\n  - cancel: true\r\n    tims: 1\r\n";
+    let file = "\u{feff}unused: allow\r\nanswers:\r\n  - cancel: true\r\n    tims: 1\r\n";
     let error = Script::parse(file).expect_err("a mistake").to_string();
     let told = "answers[0]: `tims` is not known here: did you mean `times`? at line 4 column 5";
     assert_eq!(error, told);

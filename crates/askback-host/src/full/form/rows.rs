@@ -90,7 +90,7 @@ impl FormView {
                 .to(1)
                 .ours(Style::Dim, number)
                 .to(MARKS)
-                .peer(style, &shown_label(field, label), label);
+                .peer(style, &self::label(field).into(), label);
             let row = match field.required {
                 true => row.ours(Style::Required, "*"),
                 false => row,
@@ -246,22 +246,5 @@ fn described(description: &str, columns: usize) -> Vec<Row> {
 }
 
 fn label(field: &FieldView) -> &str {
-    match field.is_inner {
-        true => text::fitted_end(field.label.raw(), LAID_OUT),
-        false => text::head(field.label.raw(), LAID_OUT).0,
-    }
-}
-
-/// The label of a field, shortened to fit. A nested field keeps the end of its label, which
-/// distinguishes it from its siblings.
-fn shown_label(field: &FieldView, columns: usize) -> PeerText {
-    let label = label(field);
-    let most = columns.saturating_sub(text::columns(text::GUTTER));
-    let fits = text::columns(&text::line(label)) <= most;
-    if fits || !field.is_inner {
-        return label.into();
-    }
-    let label = text::line(label);
-    let end = text::fitted_end(&label, most.saturating_sub(text::columns("…")));
-    format!("…{end}").into()
+    text::head(field.label.raw(), LAID_OUT).0
 }

@@ -104,19 +104,13 @@ impl Screen {
         if let Some(issue) = issue {
             foot.extend(question::issue(&issue, columns));
         }
-        let keys =
-            |has_code, agrees| question::keys(&view, self.is_helping, has_code, agrees, columns);
+        let keys = |agrees| question::keys(&view, self.is_helping, agrees, columns);
         let room = |keys: &[Row]| {
             let below = foot.len().saturating_add(keys.len());
             size.rows.saturating_sub(1).saturating_sub(below)
         };
-        // The title and the destination of a link stay visible with the code.
-        let told = body.len().saturating_add(1);
-        let code = self
-            .code
-            .rows(front, look, room(&keys(true, true)).saturating_sub(told));
-        let is_read = code.is_empty() && is_agreement(&front.step);
-        let (offered, unread) = (keys(!code.is_empty(), true), keys(false, false));
+        let is_read = is_agreement(&front.step);
+        let (offered, unread) = (keys(true), keys(false));
         let height = head.height().saturating_add(body.len());
         // The rows stay where they are when the keys change.
         let is_cut = height > room(&offered);
@@ -124,22 +118,14 @@ impl Screen {
             true => room(&unread),
             false => room(&offered),
         };
-        if code.is_empty() {
-            *frame = head;
-            let spare = room.saturating_sub(height);
-            if spare > 0 && frame.height() > 1 && !body.is_empty() {
-                frame.push(Row::new(columns));
-            }
-            self.reading.put(frame, body, focused, room, columns);
-            if spare > 1 {
-                frame.push(Row::new(columns));
-            }
-        } else {
-            let taken = code.len().saturating_add(body.len());
-            let head = head.into_rows().into_iter();
-            for row in head.take(room.saturating_sub(taken)).chain(body) {
-                frame.push(row);
-            }
+        *frame = head;
+        let spare = room.saturating_sub(height);
+        if spare > 0 && frame.height() > 1 && !body.is_empty() {
+            frame.push(Row::new(columns));
+        }
+        self.reading.put(frame, body, focused, room, columns);
+        if spare > 1 {
+            frame.push(Row::new(columns));
         }
         let keys = match is_settling {
             true => vec![moment(columns).ours(Style::Dim, "  Esc cancel")],
@@ -150,7 +136,7 @@ impl Screen {
         let taken = foot.len().saturating_add(keys.len());
         let left = below.saturating_sub(taken);
         foot.extend((0..left).map(|_| Row::new(columns)));
-        for row in code.into_iter().chain(foot).chain(keys) {
+        for row in foot.into_iter().chain(keys) {
             frame.push(row);
         }
     }

@@ -122,11 +122,6 @@ fn a_wrong_file_is_refused_at_its_line() {
         "expected a nonzero u64",
     );
     check(
-        "answers:\n  - when: {nth: 0}\n    cancel: true",
-        "line 2",
-        "expected a nonzero u64",
-    );
-    check(
         "answers:\n  - cancel: true\n    then:\n      - when: {key: a}\n        cancel: true",
         "line 4",
         "belong to the rule",
@@ -211,27 +206,7 @@ fn a_wrong_file_is_refused_at_its_line() {
         "line 2",
         "forms and links have none",
     );
-    check(
-        "answers:\n  - {generate: true, decline: true}",
-        "line 2",
-        "a rule needs one of",
-    );
-    check(
-        "answers:\n  - {when: {host: a.com}, generate: true}",
-        "line 2",
-        "a link has none",
-    );
-    check(
-        "seed: x",
-        "line 1",
-        "expected a whole number from 0 on, got a text",
-    );
     let large = "9".repeat(30);
-    check(
-        &format!("seed: {large}"),
-        "line 1 column 7",
-        "seed: expected a whole number from 0 on, got a number",
-    );
     check(
         &format!("sampling:\n  - reply: {large}"),
         "line 2 column 12",
@@ -255,17 +230,12 @@ fn a_wrong_file_is_refused_at_its_line() {
     check(
         "answers:\n  - {asked: often}",
         "line 2",
-        "true, false, a number",
+        "true, false or a number",
     );
     check(
         "answers:\n  - {asked: -1}",
         "line 2",
-        "true, false, a number",
-    );
-    check(
-        "answers:\n  - {asked: {least: 2, most: 1}, cancel: true}",
-        "line 2",
-        "less than `least`",
+        "true, false or a number",
     );
     check(
         "answers:\n  - {asked: true}",

@@ -205,15 +205,6 @@ fn answers_come_one_after_the_other() {
     );
     let falls_through = format!("  - {{{aisle}, times: 1}}\n  - {{{window}}}");
     check(&falls_through, &[form; 3], &["aisle", "window", "window"]);
-    let nth = format!("  - {{when: {{key: wishes, nth: 2}}, {aisle}}}\n  - {{{window}}}");
-    check(
-        &nth,
-        &[other, form, other, form, form],
-        &["window", "window", "window", "aisle", "window"],
-    );
-    // Questions answered by other rules count, too.
-    let both = format!("  - {{{window}, times: 1}}\n  - {{when: {{nth: 2}}, {aisle}}}");
-    check(&both, &[form; 3], &["window", "aisle", "unmatched"]);
     // A step that accepts a link needs the rule to name its host.
     let link = &link("https://example.com/");
     let consent = "  - {decline: true, then: [{accept: true}]}";
@@ -248,12 +239,6 @@ fn rules_say_how_often_they_are_asked() {
     check(&accepts(", asked: 2"), &[&form, &form], &[], false);
     let once = "rule 1 answered 1 question; expected: 2";
     check(&accepts(", asked: 2"), &[&form], &[once], true);
-    let thrice = "rule 1 answered 3 questions; expected: 1 to 2";
-    let range = accepts(", asked: {least: 1, most: 2}");
-    check(&range, &[&form, &form], &[], false);
-    check(&range, &[&form, &form, &form], &[thrice], true);
-    check(&accepts(", asked: {least: 0}"), &[], &[], false);
-    check(&accepts(", asked: {most: 2}"), &[], &[], false);
 
     // A rule that only refuses may stay unused, unless its refusal is expected.
     check(

@@ -68,11 +68,7 @@ fn values_are_read_as_a_person_writes_them() {
         json!({"count": 4, "agreed": true}),
     );
     // Other objects are sent as they are.
-    for object in [
-        "{b: 1}",
-        "{date: today, generate: true}",
-        "{generate: false}",
-    ] {
+    for object in ["{b: 1}", "{date: today, of: b}"] {
         let accept = format!("{{text: {object}}}");
         assert!(
             filled(&accept).is_err_and(|why| why.contains("must be a text")),
