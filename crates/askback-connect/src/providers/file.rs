@@ -99,8 +99,8 @@ impl Providers {
     /// be written here. A preset fills in missing keys. Keys of the table replace the preset's, so `scopes` must repeat
     /// the preset's own, such as Google's `openid` and `email`. Only `scope_words` are merged.
     ///
-    /// If a table has an issuer and no endpoints, the endpoints are fetched from it. A `revocation_endpoint` or
-    /// `device_endpoint` in the table takes precedence. `api` lists the origins that tokens may be sent to
+    /// If a table has an issuer and no endpoints, the endpoints are fetched from it. A `revocation_endpoint`
+    /// in the table takes precedence. `api` lists the origins that tokens may be sent to
     /// ([`ThirdParty::api`]), and `scope_words` say on the page what a scope allows. Presets have both. All keys and
     /// presets are in the guide, `docs/guide/providers.md` of the repository.
     ///

@@ -63,11 +63,6 @@ async fn files_name_presets_and_providers_of_their_own() {
         client_id = "c-1"
         client_secret = {{ file = "a.secret" }}
 
-        [desk]
-        preset = "github"
-        client_id = "c-1"
-        single_user_device_flow = true
-
         [invoices]
         title = "Invoices"
         api_key = {{ hint = "A key that may read" }}
@@ -84,7 +79,6 @@ async fn files_name_presets_and_providers_of_their_own() {
         .map(|party| {
             let way = match party.way() {
                 Way::Code => "code",
-                Way::Device => "device",
                 Way::ApiKey(key) => key.hint_text().unwrap_or_default(),
             };
             (party.name(), party.display_title(), way)
@@ -92,7 +86,6 @@ async fn files_name_presets_and_providers_of_their_own() {
         .collect();
     let expected = [
         ("code", "GitHub of Acme", "code"),
-        ("desk", "GitHub", "device"),
         ("files", "files", "code"),
         ("invoices", "Invoices", "A key that may read"),
         ("mail", "Microsoft", "code"),
@@ -270,7 +263,6 @@ async fn a_fault_is_told_without_a_value() {
         (own("revocation = { by = 'bearer' }"), "`revocation`: it has no `url`"),
         (own("revocation = { by = 'bearer', url = 'http://canary-secret@a.example' }"), "`revocation.url`: its URL is neither"),
         (own("revocation_endpoint = 'http://canary-secret@a.example'"), "line 7, provider \"files\", `revocation_endpoint`: the URL of the revocation endpoint must be https, or on this machine"),
-        (own("device_endpoint = 'http://a.example/canary-secret'"), "`device_endpoint`: the URL of the device"),
         (own("api = ['https://a.example/canary-secret']"), "line 7, provider \"files\", `api`: it is not an origin: leave out"),
         (own("api_key = {}"), "line 2, provider \"files\": it has a `client_id` and an `api_key`"),
         (
