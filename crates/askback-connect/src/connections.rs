@@ -348,13 +348,6 @@ impl Kit {
         }
     }
 
-    #[cfg(feature = "testing")]
-    pub(crate) fn note(&self, purpose: &Purpose) {
-        if let Door::Scripted(script) = &self.door {
-            script.note(purpose);
-        }
-    }
-
     pub(crate) fn has_sign_in(&self) -> bool {
         matches!(self.door, Door::SignIn(_))
     }
