@@ -11,7 +11,7 @@ use url::{Host, Url};
 
 use crate::brand::Brand;
 use crate::intents::{Intent, IntentId, Purpose, Stage};
-use crate::providers::{Providers, ThirdParty, Way};
+use crate::providers::{Providers, ThirdParty};
 use crate::sign_in::WebSignIn;
 use crate::vault::{AccountQuery, Holder, Renewer, Revoker, Vault, VaultError};
 use askback_core::debug_only;
@@ -76,14 +76,6 @@ pub enum BadConnections {
         url: String,
         /// The problem.
         why: &'static str,
-    },
-    /// A provider uses the device flow, for which there is no page.
-    #[error(
-        "the provider {provider:?} uses the device flow, and pages connect by a redirect or a key"
-    )]
-    DeviceFlow {
-        /// The provider.
-        provider: String,
     },
     /// A provider has no API origins that its tokens may be sent to.
     #[error(
@@ -242,11 +234,6 @@ impl ConnectionsBuilder {
     /// accounts.
     pub fn build(self) -> Result<Connections, BadConnections> {
         let place = Address::read(&self.url, &self.door)?;
-        let is_device = |party: &&ThirdParty| matches!(party.way(), Way::Device);
-        if let Some(party) = self.providers.iter().find(is_device) {
-            let provider = party.name().to_owned();
-            return Err(BadConnections::DeviceFlow { provider });
-        }
         let has_no_api = |party: &&ThirdParty| party.api_origins().is_none();
         if let Some(party) = self.providers.iter().find(has_no_api) {
             let provider = party.name().to_owned();
@@ -358,13 +345,6 @@ impl Kit {
                      that user with `ConnectionsBuilder::user`, by tenant, issuer and subject"
                 ).into())
             }
-        }
-    }
-
-    #[cfg(feature = "testing")]
-    pub(crate) fn note(&self, purpose: &Purpose) {
-        if let Door::Scripted(script) = &self.door {
-            script.note(purpose);
         }
     }
 

@@ -370,8 +370,6 @@ impl Desk {
         purpose: Purpose,
         wanted: Option<AccountQuery>,
     ) -> Result<Option<String>> {
-        #[cfg(feature = "testing")]
-        self.kit.note(&purpose);
         if !self.ctx.can_elicit_url() {
             return Err(self.without_links(title, &purpose));
         }

@@ -1,7 +1,4 @@
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    sync::{Mutex, PoisonError},
-};
+use std::collections::BTreeMap;
 
 use askback_core::auth::Scopes;
 use askback_oauth::Secret;
@@ -14,7 +11,6 @@ use crate::vault::{AuditEvent, Grant, Vault, VaultError};
 #[derive(Debug, Default)]
 pub(crate) struct Script {
     deeds: BTreeMap<String, ScriptStep>,
-    asked: Mutex<BTreeSet<String>>,
 }
 
 #[derive(Debug)]
@@ -28,23 +24,6 @@ pub(crate) enum ScriptStep {
 impl Script {
     pub(crate) fn add(&mut self, about: String, deed: ScriptStep) {
         self.deeds.insert(about, deed);
-    }
-
-    /// Records that a handler asks for a page, even if its client opens no links.
-    pub(crate) fn note(&self, purpose: &Purpose) {
-        let mut asked = self.asked.lock().unwrap_or_else(PoisonError::into_inner);
-        asked.insert(about(purpose).to_owned());
-    }
-
-    /// Describes the entries that no handler asked for, if any.
-    pub(crate) fn unused(&self) -> Option<String> {
-        let asked = self.asked.lock().unwrap_or_else(PoisonError::into_inner);
-        let unused = self.deeds.keys().filter(|it| !asked.contains(*it));
-        let unused = listed(unused)?;
-        let asked = listed(asked.iter()).unwrap_or_else(|| "nothing".to_owned());
-        Some(format!(
-            "the scripted pages of the test were never used for {unused}: the handlers asked for {asked}"
-        ))
     }
 
     pub(crate) async fn play(
@@ -88,11 +67,6 @@ fn about(purpose: &Purpose) -> &str {
         Purpose::Page { path, .. } => path,
         other => other.name(),
     }
-}
-
-fn listed<'a>(names: impl Iterator<Item = &'a String>) -> Option<String> {
-    let names: Vec<_> = names.map(|name| format!("`{name}`")).collect();
-    (!names.is_empty()).then(|| names.join(", "))
 }
 
 async fn decline(vault: &Vault, mut intent: Intent) -> Result<(), IntentError> {

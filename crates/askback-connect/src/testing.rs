@@ -4,7 +4,6 @@ use std::{
     pin::pin,
     sync::Arc,
     task::{Context, Poll, Waker},
-    thread,
 };
 
 use askback_core::ask::keys::{Key, KeyRing};
@@ -44,7 +43,7 @@ use crate::vault::{LocalKeys, SqliteVault, Vault, VaultError, VaultSettings, ent
 ///
 /// // Each run has pages and a vault of its own.
 /// let server = Fixture::new(pages, |pages| {
-///     let server = Server::new("tools", "1").state(pages.connections());
+///     let server = Server::new("tools", "1").state(pages.clone());
 ///     server.tool(Tool::new("whose", whose))
 /// });
 /// let trial = server.call("whose", json!({})).with(Person::new().agree("connect_github"));
@@ -103,8 +102,8 @@ impl ScriptedPages {
     ///
     /// # Errors
     ///
-    /// [`BadConnections`] if a provider uses the device flow or has no API, or if the system has no random bytes.
-    pub fn build(self) -> Result<ScriptedConnections, BadConnections> {
+    /// [`BadConnections`] if a provider has no API, or if the system has no random bytes.
+    pub fn build(self) -> Result<Connections, BadConnections> {
         let key = Zeroizing::new(entropy::<32>()?);
         let keys = LocalKeys::new(KeyRing::new(Key::new(&key)));
         let store = Arc::new(SqliteVault::in_memory()?);
@@ -116,39 +115,6 @@ impl ScriptedPages {
         };
         let door = Door::Scripted(self.script);
         let url = "https://pages.test/connect".to_owned();
-        let built = ConnectionsBuilder::new(url, door, vault, self.providers).build();
-        built.map(ScriptedConnections)
-    }
-}
-
-/// The pages of a test, for the servers that it starts.
-///
-/// # Panics
-///
-/// On drop, if the script has an entry that no handler asked for, such as a misspelt provider. During another panic,
-/// this is logged instead. Drop it in the test itself, because a panic in a task that is not awaited does not fail the
-/// test.
-#[derive(Debug)]
-#[must_use = "it fails the test if the script is not used"]
-pub struct ScriptedConnections(Connections);
-
-impl ScriptedConnections {
-    /// Returns the state for a server.
-    pub fn connections(&self) -> Connections {
-        self.0.clone()
-    }
-}
-
-impl Drop for ScriptedConnections {
-    fn drop(&mut self) {
-        let Door::Scripted(script) = &self.0.0.door else {
-            return;
-        };
-        match script.unused() {
-            None => {}
-            // A second panic would abort and hide the first one.
-            Some(unused) if thread::panicking() => tracing::error!("{unused}"),
-            Some(unused) => panic!("{unused}"),
-        }
+        ConnectionsBuilder::new(url, door, vault, self.providers).build()
     }
 }

@@ -78,8 +78,8 @@ impl Algorithm {
 }
 
 impl SigningKey {
-    /// Reads the first private key in a PEM file: PKCS #8 (`PRIVATE KEY`), or the older formats for
-    /// elliptic curves and RSA.
+    /// Reads the first private key in a PEM file: PKCS #8 (`PRIVATE KEY`), or the older format for RSA.
+    /// `openssl pkcs8 -topk8 -nocrypt` converts an older key for elliptic curves (`EC PRIVATE KEY`).
     ///
     /// Rejects encrypted keys, elliptic curve keys without the public half, and RSA keys of less
     /// than 2048 or more than 4096 bits.
@@ -98,8 +98,12 @@ impl SigningKey {
             (Algorithm::Es256 | Algorithm::Es384, PrivateKeyDer::Pkcs8(key)) => {
                 ecdsa(algorithm, key.secret_pkcs8_der())
             }
-            (Algorithm::Es256 | Algorithm::Es384, PrivateKeyDer::Sec1(key)) => {
-                ecdsa(algorithm, &pkcs8_of_sec1(algorithm, key.secret_sec1_der()))
+            (_, PrivateKeyDer::Sec1(_)) => {
+                return Err(AuthorizationError::Credentials(
+                    "expected a key in PKCS #8, found an older EC PRIVATE KEY: convert it with \
+                     `openssl pkcs8 -topk8 -nocrypt`"
+                        .to_owned(),
+                ));
             }
             (Algorithm::Rs256 | Algorithm::Ps256, PrivateKeyDer::Pkcs8(key)) => {
                 RsaKeyPair::from_pkcs8(key.secret_pkcs8_der()).map(|pair| Pair::Rsa(Box::new(pair)))
@@ -212,85 +216,11 @@ fn ecdsa(algorithm: Algorithm, pkcs8: &[u8]) -> Result<Pair, KeyRejected> {
     EcdsaKeyPair::from_pkcs8(algorithm, pkcs8, &SystemRandom::new()).map(Pair::Ecdsa)
 }
 
-/// Converts an elliptic curve key from the older format (RFC 5915) to PKCS #8 (RFC 5958, 2).
-fn pkcs8_of_sec1(algorithm: Algorithm, key: &[u8]) -> Zeroizing<Vec<u8>> {
-    const SEQUENCE: u8 = 0x30;
-    const OCTETS: u8 = 0x04;
-    const VERSION: [u8; 3] = [0x02, 0x01, 0x00];
-    const EC_PUBLIC_KEY: [u8; 9] = [0x06, 0x07, 0x2a, 0x86, 0x48, 0xce, 0x3d, 0x02, 0x01];
-    const P256: [u8; 10] = [0x06, 0x08, 0x2a, 0x86, 0x48, 0xce, 0x3d, 0x03, 0x01, 0x07];
-    const P384: [u8; 7] = [0x06, 0x05, 0x2b, 0x81, 0x04, 0x00, 0x22];
-    let curve: &[u8] = match algorithm {
-        Algorithm::Es384 => &P384,
-        _ => &P256,
-    };
-    let kind = der_value(SEQUENCE, &[&EC_PUBLIC_KEY, curve]);
-    let key = der_value(OCTETS, &[key]);
-    der_value(SEQUENCE, &[&VERSION, &kind, &key])
-}
-
-/// Encodes a value in DER: tag, shortest length, and parts.
-fn der_value(tag: u8, parts: &[&[u8]]) -> Zeroizing<Vec<u8>> {
-    let length: usize = parts.iter().map(|part| part.len()).sum();
-    let bytes = length.to_be_bytes();
-    let digits = &bytes[bytes.iter().take_while(|byte| **byte == 0).count()..];
-    // Allocated at its full size, so that growing leaves no copy of a secret behind.
-    let mut value = Zeroizing::new(Vec::with_capacity(length + bytes.len() + 2));
-    value.push(tag);
-    match digits {
-        [] => value.push(0),
-        [short] if *short < 0x80 => value.push(*short),
-        _ => {
-            value.push(0x80 | digits.len() as u8);
-            value.extend_from_slice(digits);
-        }
-    }
-    parts.iter().for_each(|part| value.extend_from_slice(part));
-    value
-}
-
 askback_core::debug_only!(SigningKey { algorithm, id });
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    /// The offset of the SEC 1 key within a P-256 key in PKCS #8.
-    const SEC1_AT: usize = 29;
-
-    /// The output of `openssl ecparam -genkey`: the curve comes before the key and is repeated in
-    /// it.
-    const OPENSSL_P256: &str = "-----BEGIN EC PARAMETERS-----
-BggqhkjOPQMBBw==
------END EC PARAMETERS-----
------BEGIN EC PRIVATE KEY-----
-MHcCAQEEIHOXth0AvjgZX67NZnQyKTuKbkBnpYpOTH8XhH499uAkoAoGCCqGSM49
-AwEHoUQDQgAEaBTiOTStF9ivnpfAWTn9Ia+TTnyYGR/XaRkN/XBFcafYlzTGeBzw
-CUgKGBsXLSh1YbD7S1lL1/RSvQxPg+fvtg==
------END EC PRIVATE KEY-----
-";
-
-    /// The same with `-noout`.
-    const OPENSSL_P384: &str = "-----BEGIN EC PRIVATE KEY-----
-MIGkAgEBBDBXoNQ03APpI+rq6RIPPPtQO3gONIHlH2sUn8S/TFTkrUUFaWHI/pjz
-MIvz4TO9a9GgBwYFK4EEACKhZANiAAQI6Ya1priIMpIowiR0KJFTf3qOqfSCSA+B
-FqZkYP08mjuic2Vd+vu5AgoXTSGidV0fT/iwOV1JYk4p9xwxVuQBvLpZ9N0efdkn
-4r94cSKEcKa/QjOg3mYHkMJKwZGHHuU=
------END EC PRIVATE KEY-----
-";
-
-    #[test]
-    fn an_older_key_is_put_into_the_newer_form_as_it_is_written() {
-        for (algorithm, curve, at) in [
-            (Algorithm::Es256, &ECDSA_P256_SHA256_FIXED_SIGNING, SEC1_AT),
-            (Algorithm::Es384, &ECDSA_P384_SHA384_FIXED_SIGNING, 27),
-        ] {
-            let written = EcdsaKeyPair::generate_pkcs8(curve, &SystemRandom::new());
-            let written = written.expect("a key");
-            let again = pkcs8_of_sec1(algorithm, &written.as_ref()[at..]);
-            assert_eq!(*again, written.as_ref(), "{algorithm:?}");
-        }
-    }
 
     #[test]
     fn keys_are_read_as_files_hold_them() {
@@ -299,18 +229,13 @@ FqZkYP08mjuic2Vd+vu5AgoXTSGidV0fT/iwOV1JYk4p9xwxVuQBvLpZ9N0efdkn
             format!("-----BEGIN {label}-----\n{body}\n-----END {label}-----\n")
         };
         let pkcs8 = block("PRIVATE KEY", text.expose());
-        let whole = STANDARD.decode(text.expose()).expect("it is written");
-        let sec1 = block("EC PRIVATE KEY", &STANDARD.encode(&whole[SEC1_AT..]));
+        let sec1 = block("EC PRIVATE KEY", text.expose());
         for (pem, algorithm, is_read) in [
             (pkcs8.as_str(), Algorithm::Es256, true),
-            (&sec1, Algorithm::Es256, true),
-            (OPENSSL_P256, Algorithm::Es256, true),
-            (OPENSSL_P384, Algorithm::Es384, true),
-            (OPENSSL_P384, Algorithm::Es256, false),
+            (&sec1, Algorithm::Es256, false),
             (&pkcs8, Algorithm::Es384, false),
             (&pkcs8, Algorithm::Rs256, false),
             (&pkcs8, Algorithm::EdDsa, false),
-            (&sec1, Algorithm::Ps256, false),
             (
                 &block("ENCRYPTED PRIVATE KEY", text.expose()),
                 Algorithm::Es256,

@@ -16,7 +16,6 @@ pub struct Provider {
     pub(crate) authorization_endpoint: Option<Url>,
     pub(crate) token_endpoint: Url,
     pub(crate) revocation_endpoint: Option<Url>,
-    pub(crate) device_endpoint: Option<Url>,
     pub(crate) names_issuer: bool,
     pub(crate) methods: Option<Vec<String>>,
     pub(crate) shape: AnswerShape,
@@ -40,7 +39,6 @@ impl Provider {
             authorization_endpoint: Some(browsed(&Reach::anywhere(), authorization_endpoint)?),
             token_endpoint: endpoint(&Reach::anywhere(), TOKEN_ENDPOINT, token_endpoint)?,
             revocation_endpoint: None,
-            device_endpoint: None,
             names_issuer: false,
             methods: None,
             shape: AnswerShape::default(),
@@ -94,10 +92,6 @@ impl Provider {
             authorization_endpoint: browsed.map(|url| self::browsed(reach, url)).transpose()?,
             token_endpoint: at(TOKEN_ENDPOINT, document.token_endpoint.as_ref())?.ok_or(lacks)?,
             revocation_endpoint: at(REVOCATION_ENDPOINT, document.revocation_endpoint.as_ref())?,
-            device_endpoint: at(
-                DEVICE_ENDPOINT,
-                document.device_authorization_endpoint.as_ref(),
-            )?,
             names_issuer: document.authorization_response_iss_parameter_supported,
             methods: document.token_endpoint_auth_methods_supported,
             shape: AnswerShape::default(),
@@ -112,16 +106,6 @@ impl Provider {
     /// [`AuthorizationError::Url`] as for [`Provider::new`].
     pub fn revocation_endpoint(mut self, url: &str) -> Result<Self, AuthorizationError> {
         self.revocation_endpoint = Some(endpoint(&Reach::anywhere(), REVOCATION_ENDPOINT, url)?);
-        Ok(self)
-    }
-
-    /// Sets the device authorization endpoint (RFC 8628).
-    ///
-    /// # Errors
-    ///
-    /// [`AuthorizationError::Url`] as for [`Provider::new`].
-    pub fn device_endpoint(mut self, url: &str) -> Result<Self, AuthorizationError> {
-        self.device_endpoint = Some(endpoint(&Reach::anywhere(), DEVICE_ENDPOINT, url)?);
         Ok(self)
     }
 
@@ -183,7 +167,6 @@ const ISSUER: &str = "the authorization server's metadata";
 const AUTHORIZATION_ENDPOINT: &str = "the authorization endpoint";
 const TOKEN_ENDPOINT: &str = "the token endpoint";
 const REVOCATION_ENDPOINT: &str = "the revocation endpoint";
-const DEVICE_ENDPOINT: &str = "the device authorization endpoint";
 
 fn endpoint(reach: &Reach, what: &'static str, url: &str) -> Result<Url, AuthorizationError> {
     let bad = || AuthorizationError::Url {

@@ -1,7 +1,7 @@
 use std::fmt;
 
 use askback_core::json;
-use askback_oauth::{FetchError, FetchedAnswer, Fetcher, Secret, Tokens};
+use askback_oauth::{FetchError, Fetcher, Secret, Tokens};
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use http::{
     HeaderMap, HeaderValue, Method,
@@ -161,24 +161,38 @@ impl AccountSource {
     pub(super) async fn with_headers(
         &self,
         fetcher: &Fetcher,
-        headers: HeaderMap,
+        mut headers: HeaderMap,
     ) -> Result<AccountIdentity, IdentityError> {
-        let (url, name, id) = match &self.0 {
+        let (url, body, name, id) = match &self.0 {
             Place::Constant(name) => {
                 let (id, name) = (name.clone(), name.clone());
                 return Ok(AccountIdentity { id, name });
             }
             Place::Claim(_) => return Err(IdentityError::NoIdToken),
-            Place::Document { url, name, id, .. } => (url, name, id),
+            Place::Document {
+                url,
+                body,
+                name,
+                id,
+            } => (url, body, name, id),
         };
         // Without the query, which may contain a key.
         let place = format!("{}{}", url.origin().ascii_serialization(), url.path());
         let answered = |what: String| IdentityError::Setting(format!("{place} {what}"));
-        let fetched = match self.asked(fetcher, headers).await {
+        let fetched = match body {
+            None => fetcher.get_with(url, headers).await,
+            Some(body) => {
+                const JSON: HeaderValue = HeaderValue::from_static("application/json");
+                headers.insert(CONTENT_TYPE, JSON);
+                let body = body.to_string().into_bytes();
+                fetcher.request(Method::POST, url, headers, body).await
+            }
+        };
+        let fetched = match fetched {
             Err(FetchError::Redirected) => {
                 return Err(answered("redirects, which is not followed".to_owned()));
             }
-            asked => asked?.ok_or(IdentityError::Missing)?,
+            fetched => fetched?,
         };
         match fetched.status {
             200..=299 => {
@@ -213,27 +227,6 @@ impl AccountSource {
             }
             status => Err(IdentityError::Status(status)),
         }
-    }
-
-    /// Returns the account document fetched with these headers, if the source has one.
-    pub(super) async fn asked(
-        &self,
-        fetcher: &Fetcher,
-        mut headers: HeaderMap,
-    ) -> Result<Option<FetchedAnswer>, FetchError> {
-        let Place::Document { url, body, .. } = &self.0 else {
-            return Ok(None);
-        };
-        let fetched = match body {
-            None => fetcher.get_with(url, headers).await?,
-            Some(body) => {
-                const JSON: HeaderValue = HeaderValue::from_static("application/json");
-                headers.insert(CONTENT_TYPE, JSON);
-                let body = body.to_string().into_bytes();
-                fetcher.request(Method::POST, url, headers, body).await?
-            }
-        };
-        Ok(Some(fetched))
     }
 }
 

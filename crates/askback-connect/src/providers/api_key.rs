@@ -84,10 +84,6 @@ impl ApiKey {
         self.page.as_ref()
     }
 
-    pub(super) fn check_url(&self) -> Option<&Url> {
-        self.check.as_ref().map(|check| &check.url)
-    }
-
     /// Returns the headers with the key: a bearer token if no header is set. Returns `None` if the key cannot be sent.
     pub(super) fn headers(&self, key: &Secret) -> Option<HeaderMap> {
         let header = match &self.check {

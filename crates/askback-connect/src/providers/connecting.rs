@@ -78,7 +78,7 @@ impl ThirdParty {
         kept: &Scopes,
         redirect_uri: &str,
     ) -> Result<(Url, PendingConnection), ConnectError> {
-        let oauth = self.as_oauth(false)?;
+        let oauth = self.as_oauth()?;
         let inner = &self.inner;
         let asked = inner.scopes.union(scopes)?;
         let all = asked.union(kept)?;
@@ -114,7 +114,7 @@ impl ThirdParty {
         pending: PendingConnection,
         redirected: &str,
     ) -> Result<AccountGrant, ConnectError> {
-        let oauth = self.as_oauth(false)?;
+        let oauth = self.as_oauth()?;
         let PendingConnection(pending) = pending;
         if pending.provider != self.inner.name {
             return Err(ConnectError::OtherProvider {
@@ -154,7 +154,7 @@ impl ThirdParty {
 
     /// Returns the account of new tokens if all required scopes were granted. The account's earlier scopes were
     /// requested too, but are not required.
-    pub(super) async fn connected(
+    async fn connected(
         &self,
         fetcher: &Fetcher,
         tokens: Tokens,
@@ -200,7 +200,7 @@ impl ThirdParty {
         Ok((account, granted, missing))
     }
 
-    pub(super) fn said_no(&self, error: AuthorizationError) -> ConnectError {
+    fn said_no(&self, error: AuthorizationError) -> ConnectError {
         match error {
             AuthorizationError::Refused { code, .. } if code == DENIED => ConnectError::Declined {
                 provider: self.inner.name.clone(),

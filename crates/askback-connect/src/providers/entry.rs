@@ -25,11 +25,9 @@ pub(super) struct Entry {
     pub(super) client_secret: Option<SecretPlace>,
     pub(super) api_key: Option<KeyEntry>,
     tenant: Option<String>,
-    single_user_device_flow: bool,
     issuer: Option<String>,
     authorization_endpoint: Option<String>,
     token_endpoint: Option<String>,
-    device_endpoint: Option<String>,
     revocation_endpoint: Option<String>,
     revocation: Option<RevocationEntry>,
     client_methods: Option<Vec<String>>,
@@ -206,10 +204,6 @@ impl Entry {
         client: RegisteredClient,
     ) -> Result<ThirdParty, Fault> {
         // A configured endpoint takes precedence over the metadata.
-        if let Some(device) = &self.device_endpoint {
-            let device = provider.device_endpoint(&self.with_tenant(name, device)?);
-            provider = device.map_err(of_url("device_endpoint"))?;
-        }
         if let Some(revocation) = &self.revocation_endpoint {
             let revocation = provider.revocation_endpoint(&self.with_tenant(name, revocation)?);
             provider = revocation.map_err(of_url("revocation_endpoint"))?;
@@ -264,9 +258,6 @@ impl Entry {
                 Authentication::Client => RevocationWay::by_client(url),
             };
             party = party.revocation(way.map_err(of("revocation.url"))?);
-        }
-        if self.single_user_device_flow {
-            party = party.single_user_device_flow();
         }
         self.with_account(party)
     }

@@ -2,7 +2,7 @@ use askback_core::auth::{BadScopes, Scopes};
 use askback_oauth::{AuthorizationError, FetchError};
 
 use super::connecting::AccountGrant;
-use crate::vault::{Grant, VaultError};
+use crate::vault::Grant;
 
 /// Why an account at a third party is not connected. No message contains a code, a token or a key.
 #[derive(Debug, thiserror::Error)]
@@ -31,9 +31,6 @@ pub enum ConnectError {
         /// The error.
         why: Box<ConnectError>,
     },
-    /// Tokens were issued but cannot be kept. They are queued for revocation.
-    #[error("{0}")]
-    GivenBack(String),
     /// The answer belongs to a request at another third party.
     #[error("the answer is to a request of another provider, and not of {provider}: begin again")]
     OtherProvider {
@@ -97,9 +94,6 @@ pub enum ConnectError {
         /// The error.
         why: FetchError,
     },
-    /// The vault cannot queue tokens for revocation.
-    #[error(transparent)]
-    Vault(#[from] VaultError),
     /// The authorization server refused, or its answer was not accepted.
     #[error(transparent)]
     Authorization(#[from] AuthorizationError),

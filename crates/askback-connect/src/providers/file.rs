@@ -6,6 +6,7 @@ use std::{
     path::Path,
 };
 
+use askback_core::json;
 use askback_oauth::{Fetcher, RegisteredClient, Secret};
 use serde::{Deserialize, de::IntoDeserializer as _};
 use toml::{
@@ -99,8 +100,8 @@ impl Providers {
     /// be written here. A preset fills in missing keys. Keys of the table replace the preset's, so `scopes` must repeat
     /// the preset's own, such as Google's `openid` and `email`. Only `scope_words` are merged.
     ///
-    /// If a table has an issuer and no endpoints, the endpoints are fetched from it. A `revocation_endpoint` or
-    /// `device_endpoint` in the table takes precedence. `api` lists the origins that tokens may be sent to
+    /// If a table has an issuer and no endpoints, the endpoints are fetched from it. A `revocation_endpoint`
+    /// in the table takes precedence. `api` lists the origins that tokens may be sent to
     /// ([`ThirdParty::api`]), and `scope_words` say on the page what a scope allows. Presets have both. All keys and
     /// presets are in the guide, `docs/guide/providers.md` of the repository.
     ///
@@ -350,46 +351,15 @@ fn key_at(table: &DeTable<'_>, at: usize) -> Option<String> {
     })
 }
 
-/// Returns a serde error without the value, which may be a secret.
+/// Rewords a serde error without the value, which may be a secret in the wrong place.
 fn fault(message: &str) -> String {
-    if let Some(unknown) = message.strip_prefix("unknown field `") {
-        let mut words = unknown.split('`').step_by(2);
-        let name = words.next().unwrap_or_default();
-        return unknown_key(name, &words.collect::<Vec<_>>());
-    }
-    if let Some(key) = message.strip_prefix("missing field ") {
-        return format!("it has no {key}");
-    }
-    let Some((found, expected)) = message.rsplit_once(", expected ") else {
-        return "the value cannot be used".to_owned();
+    let is_about_value = |found: &str| {
+        let without_value = ["unknown field ", "invalid type: "];
+        !without_value.iter().any(|phrase| found.starts_with(phrase))
     };
-    let expected = in_words(expected);
-    let found = found.strip_prefix("invalid type: ");
-    match found.and_then(|it| it.split(' ').next()) {
-        Some(found) => format!("expected {expected}, found {}", in_words(found)),
-        None => format!("expected {expected}"),
-    }
-}
-
-/// The guide's name for a serde type.
-fn in_words(kind: &str) -> &str {
-    match kind.trim_start_matches("a ") {
-        "string" => "a text",
-        "sequence" => "a list",
-        "boolean" => "true or false",
-        "character" => "one character",
-        "integer" | "floating" => "a number",
-        table if table == "map" || table.starts_with("struct ") => "a table",
-        _ => kind,
-    }
-}
-
-fn unknown_key(name: &str, known: &[&str]) -> String {
-    let distance = |known: &&&str| strsim::levenshtein(name, known);
-    let most = 1 + name.chars().count() / 4;
-    match known.iter().min_by_key(distance) {
-        Some(near) if distance(&near) <= most => format!("unknown key: did you mean `{near}`?"),
-        _ => format!("unknown key; the keys here are {}", known.join(", ")),
+    match message.rsplit_once(", expected ") {
+        Some((found, expected)) if is_about_value(found) => format!("expected {expected}"),
+        _ => json::reworded(message),
     }
 }
 

@@ -49,7 +49,6 @@
 mod account;
 mod api_key;
 mod connecting;
-mod device;
 mod entry;
 mod error;
 mod file;
@@ -64,7 +63,6 @@ pub use account::AccountSource;
 pub use api_key::ApiKey;
 pub(crate) use connecting::ConnectionRequest;
 pub use connecting::{AccountGrant, PendingConnection};
-pub use device::{DeviceAnswer, PendingDevice};
 pub use error::ConnectError;
 pub use file::BadProvidersFile;
 pub use revocation::RevocationWay;

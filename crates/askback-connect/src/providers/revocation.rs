@@ -153,12 +153,6 @@ fn judged(answer: &FetchedAnswer, unknown: &[u16]) -> Result<RevocationOutcome, 
     }
 }
 
-/// Whether a response rejects the token of its request: by its status (RFC 6750, 3.1), or by an error in a successful
-/// response.
-pub(super) fn is_refusal(answer: &FetchedAnswer) -> bool {
-    answer.status == 401 || says_gone(&answer.json().unwrap_or_default())
-}
-
 /// Whether the body says so, as Slack does: <https://docs.slack.dev/reference/methods/auth.test>.
 fn says_gone(answer: &Value) -> bool {
     const GONE: [&str; 3] = ["invalid_auth", "token_expired", "token_revoked"];

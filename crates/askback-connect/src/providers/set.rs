@@ -4,11 +4,10 @@ use askback_core::{auth::Scopes, future::BoxFuture};
 use askback_oauth::{AuthorizationError, Fetcher, Secret, TokenEndpoint};
 
 use super::error::ConnectError;
-use super::revocation::is_refusal;
 use super::third_party::{Means, ThirdParty};
 use crate::vault::{
     AccountKey, Grant, RenewalError, Renewer, RevocationFailure, RevocationOutcome, Revoker,
-    SecondLook, TokenKind,
+    TokenKind,
 };
 
 /// The third parties of a server by name, and the fetcher that reaches them. It renews and revokes tokens for the
@@ -96,30 +95,6 @@ impl Providers {
         }
     }
 
-    async fn looked_again(&self, provider: &str, secret: &Secret) -> SecondLook {
-        let party = self.get(provider);
-        let Some((party, headers)) = party.and_then(|it| Some((it, it.headers(secret)?))) else {
-            return SecondLook::Nowhere;
-        };
-        let check = match &party.inner.means {
-            Means::ApiKey(key) => key.check_url(),
-            Means::OAuth(_) => None,
-        };
-        let asked = match check {
-            Some(url) => self.fetcher.get_with(url, headers).await.map(Some),
-            None => party.inner.account.asked(&self.fetcher, headers).await,
-        };
-        match asked {
-            Ok(None) => SecondLook::Nowhere,
-            Ok(Some(answer)) if is_refusal(&answer) => SecondLook::Refused,
-            Ok(Some(_)) => SecondLook::NotRefused,
-            Err(error) => {
-                tracing::warn!(provider, %error, "a third party was not asked whether it takes a token");
-                SecondLook::NotRefused
-            }
-        }
-    }
-
     async fn revoked(
         &self,
         provider: &str,
@@ -158,14 +133,6 @@ impl Renewer for Providers {
         refresh: &'a Secret,
     ) -> BoxFuture<'a, Result<Grant, RenewalError>> {
         Box::pin(self.renewed(&account.provider, refresh))
-    }
-
-    fn look_again<'a>(
-        &'a self,
-        account: &'a AccountKey,
-        secret: &'a Secret,
-    ) -> BoxFuture<'a, SecondLook> {
-        Box::pin(self.looked_again(&account.provider, secret))
     }
 
     fn scopes_left(&self, provider: &str, before: &Scopes, answered: &Scopes) -> Scopes {

@@ -50,7 +50,6 @@ pub(super) enum Means {
 pub(super) struct OAuth {
     pub(super) provider: Provider,
     pub(super) client: RegisteredClient,
-    pub(super) is_device: bool,
 }
 
 /// How an account is connected.
@@ -59,11 +58,6 @@ pub(super) struct OAuth {
 pub enum Way<'a> {
     /// The browser goes to the authorization server and returns with a code: [`ThirdParty::begin`].
     Code,
-    /// The user types a code on another screen: [`ThirdParty::begin_device`].
-    ///
-    /// Only for a server with a single user: the code is not bound to a person, so an attacker could trick another
-    /// person into typing it and get access to their account.
-    Device,
     /// The user enters a key on a page: [`ThirdParty::accept_key`].
     ApiKey(&'a ApiKey),
 }
@@ -85,11 +79,7 @@ impl ThirdParty {
             true => RevocationWay::standard(),
             false => RevocationWay::none(),
         };
-        let oauth = OAuth {
-            provider,
-            client,
-            is_device: false,
-        };
+        let oauth = OAuth { provider, client };
         Self::new(
             name.into(),
             title.into(),
@@ -267,17 +257,6 @@ impl ThirdParty {
         self.with(|it| it.refusals.push(code))
     }
 
-    /// Connects accounts by the device flow (RFC 8628), for a server that no browser can be redirected to. Only for a
-    /// server with a single user: see [`Way::Device`].
-    #[must_use]
-    pub fn single_user_device_flow(self) -> Self {
-        self.with(|it| {
-            if let Means::OAuth(oauth) = &mut it.means {
-                oauth.is_device = true;
-            }
-        })
-    }
-
     fn with(self, change: impl FnOnce(&mut Inner)) -> Self {
         let mut inner = Arc::unwrap_or_clone(self.inner);
         change(&mut inner);
@@ -314,7 +293,6 @@ impl ThirdParty {
     #[must_use]
     pub fn way(&self) -> Way<'_> {
         match &self.inner.means {
-            Means::OAuth(oauth) if oauth.is_device => Way::Device,
             Means::OAuth(_) => Way::Code,
             Means::ApiKey(key) => Way::ApiKey(key),
         }
@@ -337,10 +315,10 @@ impl ThirdParty {
     }
 
     /// The authorization server, if accounts are connected in this way.
-    pub(super) fn as_oauth(&self, is_device: bool) -> Result<&OAuth, ConnectError> {
+    pub(super) fn as_oauth(&self) -> Result<&OAuth, ConnectError> {
         match &self.inner.means {
-            Means::OAuth(oauth) if oauth.is_device == is_device => Ok(oauth),
-            _ => Err(self.other_way()),
+            Means::OAuth(oauth) => Ok(oauth),
+            Means::ApiKey(_) => Err(self.other_way()),
         }
     }
 

@@ -102,7 +102,7 @@ pub(crate) use error::entropy;
 pub use handle::{Account, Vault};
 pub use keys::{KeyWrapper, LocalKeys};
 pub use query::AccountQuery;
-pub use renewal::{RenewalError, Renewer, SecondLook};
+pub use renewal::{RenewalError, Renewer};
 pub use revocation::{RevocationFailure, RevocationOutcome, Revoker, TokenKind};
 pub use settings::VaultSettings;
 #[cfg(feature = "postgres")]

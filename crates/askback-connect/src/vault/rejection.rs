@@ -4,20 +4,19 @@
 //! |---|---|
 //! | has a newer token | try that one |
 //! | can be renewed | renew once; the new token is doubted for a while |
-//! | cannot be renewed, or its new token was rejected too | check the token at another address of the third party; if it is rejected, the next call asks the user |
+//! | cannot be renewed, or its new token was rejected too | the next call asks the user |
 //! | was recently connected again | nothing: the API rejects all tokens |
 
 use std::sync::Arc;
 
 use askback_oauth::Secret;
-use tokio::time::timeout;
 
 use super::account::AccountState;
 use super::audit::AuditEvent;
 use super::error::{VaultError, entropy};
 use super::handle::{Inner, TRIES, Vault};
 use super::query::AccountQuery;
-use super::renewal::{Renewer, SecondLook};
+use super::renewal::Renewer;
 use super::settings::after;
 use super::sql::Change;
 use super::store::{Lease, VaultRecord};
@@ -26,9 +25,9 @@ impl Vault {
     /// Records that the third party rejected this secret of an account. Returns whether there is a new one.
     ///
     /// The token is renewed if possible. If not, or if its successor was rejected within
-    /// [`VaultSettings::doubt`](super::VaultSettings::doubt), the user has to connect the account again, unless the
-    /// third party accepts the token elsewhere ([`Renewer::look_again`]). An account that was connected again stays
-    /// unchanged for the same time. So an API that rejects all tokens does not cause repeated renewals or questions.
+    /// [`VaultSettings::doubt`](super::VaultSettings::doubt), the user has to connect the account again. An account that
+    /// was connected again stays unchanged for the same time. So an API that rejects all tokens does not cause repeated
+    /// renewals or questions.
     ///
     /// # Errors
     ///
@@ -84,14 +83,6 @@ impl Inner {
                 Remedy::Wait if now >= deadline => Remedy::Leave,
                 remedy => remedy,
             };
-            if matches!(remedy, Remedy::Reconnect) {
-                let look = renewer.look_again(&record.account, refused);
-                let looked = timeout(self.settings.request, look).await;
-                if looked.unwrap_or(SecondLook::NotRefused) == SecondLook::NotRefused {
-                    // Only one address rejects the token.
-                    return Ok(false);
-                }
-            }
             let lease = match remedy {
                 Remedy::Leave => return Ok(false),
                 Remedy::Wait => {

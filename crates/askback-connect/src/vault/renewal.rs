@@ -19,16 +19,6 @@ pub trait Renewer: Send + Sync + 'static {
         refresh: &'a Secret,
     ) -> BoxFuture<'a, Result<Grant, RenewalError>>;
 
-    /// Checks an access token or a key at an address of the provider that accepts every valid one. By default there is
-    /// no such address.
-    fn look_again<'a>(
-        &'a self,
-        _account: &'a AccountKey,
-        _secret: &'a Secret,
-    ) -> BoxFuture<'a, SecondLook> {
-        Box::pin(async { SecondLook::Nowhere })
-    }
-
     /// Translates the scopes of new tokens from the provider's `answered` to the form of `before`. By default they are
     /// the same. The vault never stores a scope that is not in `before`.
     fn scopes_left(&self, _provider: &str, _before: &Scopes, answered: &Scopes) -> Scopes {
@@ -48,17 +38,6 @@ pub enum RenewalError {
         /// [`VaultSettings::longest_cooldown`](super::VaultSettings::longest_cooldown).
         retry_after: Option<Duration>,
     },
-}
-
-/// A provider's second answer about a secret that one of its addresses rejected.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum SecondLook {
-    /// There is no address to ask.
-    Nowhere,
-    /// Rejected there too.
-    Refused,
-    /// Accepted there, or no answer.
-    NotRefused,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

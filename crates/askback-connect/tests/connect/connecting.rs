@@ -453,25 +453,18 @@ async fn a_key_is_taken_if_the_third_party_does() {
 async fn each_way_is_refused_to_the_others() {
     let issuer = git().await;
     let code = party(&issuer);
-    let device = code.clone().single_user_device_flow();
     let key = ThirdParty::api_key("key", "Key", ApiKey::new()).expect("a name");
     let none = Scopes::new();
-    for (party, is_code, is_device, is_key) in [
-        (code, true, false, false),
-        (device, false, true, false),
-        (key, false, false, true),
-    ] {
+    for (party, is_code) in [(code, true), (key, false)] {
         let is_other =
             |result: Result<(), ConnectError>| matches!(result, Err(ConnectError::OtherWay { .. }));
         let begun = party.begin(&none, REDIRECT).map(|_| ());
         assert_eq!(!is_other(begun), is_code, "{party:?}");
-        let begun = party.begin_device(&fetcher(), &none, 0).await.map(|_| ());
-        assert_eq!(!is_other(begun), is_device, "{party:?}");
         let taken = party
             .accept_key(&fetcher(), &Secret::new("k"))
             .await
             .map(|_| ());
-        assert_eq!(!is_other(taken), is_key, "{party:?}");
+        assert_eq!(is_other(taken), is_code, "{party:?}");
     }
     for (name, is_taken) in [
         ("git", true),
@@ -499,10 +492,8 @@ async fn a_third_party_describes_itself() {
                 "issuer": own,
                 "authorization_endpoint": format!("{own}/authorize"),
                 "token_endpoint": format!("{own}/token"),
-                "device_authorization_endpoint": format!("{own}/device"),
             }),
         ),
-        "POST /device" => Reply::Json(400, json!({"error": "unauthorized_client"})),
         other => panic!("{other}"),
     });
     let issuer = issuer.await;
@@ -512,10 +503,6 @@ async fn a_third_party_describes_itself() {
     let (url, _) = party.begin(&Scopes::new(), REDIRECT).expect("a request");
     assert!(url.as_str().starts_with(&issuer.at("/authorize?")), "{url}");
     assert!(!url.as_str().contains("scope="), "{url}");
-    let device = party.single_user_device_flow();
-    let begun = device.begin_device(&fetcher(), &Scopes::new(), 0).await;
-    let told = begun.expect_err("a no").to_string();
-    assert!(told.contains("unauthorized_client"), "{told}");
 }
 
 #[tokio::test]
@@ -528,7 +515,6 @@ async fn an_endpoint_of_the_file_comes_before_that_of_the_metadata() {
                 "authorization_endpoint": format!("{own}/authorize"),
                 "token_endpoint": format!("{own}/token"),
                 "revocation_endpoint": format!("{own}/theirs"),
-                "device_authorization_endpoint": format!("{own}/theirs"),
             }),
         ),
         _ => Reply::Json(400, json!({"error": "unauthorized_client"})),
@@ -538,28 +524,22 @@ async fn an_endpoint_of_the_file_comes_before_that_of_the_metadata() {
     let path = folder.path().join("providers.toml");
     for (more, expected) in [
         ("", "POST /theirs"),
-        (
-            "revocation_endpoint = '{own}/own'\ndevice_endpoint = '{own}/own'",
-            "POST /own",
-        ),
+        ("revocation_endpoint = '{own}/own'", "POST /own"),
     ] {
         let more = more.replace("{own}", &issuer.url);
         let text = format!(
-            "[git]\nissuer = '{}'\nclient_id = 'c-1'\nsingle_user_device_flow = true\n{more}\n",
+            "[git]\nissuer = '{}'\nclient_id = 'c-1'\n{more}\n",
             issuer.url
         );
         fs::write(&path, text).expect("a file");
         let providers = Providers::from_file(fetcher(), &path).await;
         let providers = providers.expect("a file of providers");
-        let device = providers.get("git").expect("it is there");
-        let begun = device.begin_device(&fetcher(), &Scopes::new(), 0).await;
-        assert!(begun.is_err());
         let account = Holder::from(&ada()).account("git", "octocat");
         let token = Secret::new("canary-access");
         let revoked = providers.revoke(&account, &token, TokenKind::Access).await;
         assert!(revoked.is_err());
         let asked = issuer.asked();
-        let last: Vec<_> = asked.iter().rev().take(2).map(|it| &*it.line).collect();
-        assert_eq!(last, [expected; 2]);
+        let last = asked.last().map(|it| &*it.line);
+        assert_eq!(last, Some(expected));
     }
 }

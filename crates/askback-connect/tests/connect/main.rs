@@ -8,7 +8,6 @@ mod cluster;
 mod connecting;
 mod contract;
 mod cookies;
-mod devices;
 mod issuer;
 mod keys;
 mod machine;

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use askback::{Ctx, Error, Result, Server, Tool, client::Client, transport};
 use askback_connect::{
     ConnectExt, Connections,
-    providers::{AccountSource, ApiKey, Providers, ThirdParty},
+    providers::{ApiKey, Providers, ThirdParty},
     vault::{AccountState, AuditEvent, Grant, Vault},
 };
 use askback_oauth::{Provider, RegisteredClient, Secret};
@@ -43,9 +43,6 @@ impl Desk {
                 )
             }
             "POST /down" => Reply::Json(503, json!({})),
-            "GET /picky" | "POST /picky" => Reply::Json(401, json!({})),
-            "GET /ill" => Reply::Json(503, json!({})),
-            "GET /words" => Reply::Json(200, json!({"ok": false, "error": "token_revoked"})),
             "GET /moved" => Reply::Json(302, json!({})),
             _ => {
                 let number = request.head.split("token-").nth(1).unwrap_or_default();
@@ -307,49 +304,6 @@ async fn one_request_whose_second_token_is_refused_is_enough_to_ask() {
     assert_eq!(desk.state().await, AccountState::NeedsReconnect);
     let said = desk.call(&url, once).await;
     assert!(said.contains("it needs your Git account"), "{said}");
-}
-
-#[tokio::test]
-async fn one_address_that_refuses_a_token_is_not_believed() {
-    // The address of the account check, the lowest number that it accepts, and whether the user has to connect again.
-    for (account, least, is_stale) in [
-        (None, 0, true),
-        (Some("/me"), 0, false),
-        (Some("/me"), 99, true),
-        (Some("/ill"), 0, false),
-        (Some("/words"), 0, true),
-        // No server listens there.
-        (Some("http://127.0.0.1:1/me"), 0, false),
-    ] {
-        for refresh in [None, Some("refresh-0")] {
-            let desk = Desk::new(|party, third| {
-                let party = party.api([&third.url]).unwrap();
-                match account {
-                    Some(path) => {
-                        let at = match path.starts_with('/') {
-                            true => third.at(path),
-                            false => path.to_owned(),
-                        };
-                        let source = AccountSource::document(&at, "/number");
-                        party.account(source.unwrap())
-                    }
-                    None => party,
-                }
-            });
-            let desk = desk.await;
-            desk.connect(refresh).await;
-            desk.withdraw(least);
-            let said = desk.fetch(&desk.third.at("/picky")).await;
-            let asks = said.contains("has to be connected again");
-            assert!(
-                asks == is_stale && (asks || said == "401"),
-                "{account:?}: {said}"
-            );
-            let state = desk.state().await;
-            assert_eq!(state == AccountState::NeedsReconnect, is_stale, "{state:?}");
-            assert_eq!(desk.asked("POST /token"), usize::from(refresh.is_some()));
-        }
-    }
 }
 
 #[tokio::test]

@@ -3,9 +3,9 @@ use askback::{
     testing::{self, Fixture, Person},
 };
 use askback_connect::{
-    ConnectExt,
+    ConnectExt, Connections,
     providers::{Providers, ThirdParty},
-    testing::{ScriptedConnections, ScriptedPages},
+    testing::ScriptedPages,
 };
 use askback_oauth::{Fetcher, Reach, RegisteredClient, Route, Secret};
 use serde_json::json;
@@ -50,9 +50,9 @@ fn pages() -> ScriptedPages {
     ScriptedPages::new(providers.expect("a name"))
 }
 
-fn server(pages: &ScriptedConnections) -> ServerBuilder {
+fn server(pages: &Connections) -> ServerBuilder {
     Server::new("tools", "1")
-        .state(pages.connections())
+        .state(pages.clone())
         .tool(Tool::new("whose", whose))
         .tool(Tool::new("bobs", bobs))
         .tool(Tool::new("hidden", hidden))
@@ -133,7 +133,7 @@ async fn a_handler_is_the_same_in_every_revision() {
     let run = report.assert_same();
     assert_eq!(run.text(), "octocat may repo with canary");
     assert_eq!(run.keys(), ["connect_github"]);
-    // A client that opens no links gets an error, and the script counts as used.
+    // A client that opens no links gets an error.
     let old = report.in_revision(Revision::V2025_03_26).text();
     assert!(old.contains("cannot open links"), "{old}");
 }
@@ -177,59 +177,6 @@ async fn the_account_that_is_needed_is_named() {
         unnamed.text()
     );
     assert!(hidden.questions.is_empty() && unnamed.questions.is_empty());
-}
-
-/// The message about an unused script after calls of these tools.
-async fn end(pages: ScriptedPages, tools: &[&str]) -> String {
-    let pages = pages.build().expect("a kit");
-    for tool in tools {
-        let connections = pages.connections();
-        let server = move || {
-            let server = Server::new("tools", "1").state(connections.clone());
-            server
-                .tool(Tool::new("whose", whose))
-                .tool(Tool::new("pay", pay))
-        };
-        let person = Person::new().agree("connect_github").agree("connect_page");
-        let trial = testing::call(server, tool, json!({})).with(person);
-        trial.in_revision(Revision::V2026_07_28).await;
-    }
-    let dropped = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| drop(pages)));
-    let Err(panic) = dropped else {
-        return String::new();
-    };
-    panic.downcast_ref::<String>().cloned().unwrap_or_default()
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_script_that_is_not_used_fails_the_test() {
-    let connects = |name: &str| pages().connects(name, "octocat", Secret::new("canary"));
-    let unused = "the scripted pages of the test were never used for ";
-    for (script, tools, expected) in [
-        (connects("github"), &["whose"][..], String::new()),
-        (pages(), &["whose"], String::new()),
-        (
-            connects("githib"),
-            &["whose"],
-            format!("{unused}`githib`: the handlers asked for `github`"),
-        ),
-        (
-            connects("github"),
-            &[],
-            format!("{unused}`github`: the handlers asked for nothing"),
-        ),
-        (
-            connects("github")
-                .finishes("/deposit?order=8")
-                .declines("key"),
-            &["whose", "pay"],
-            format!(
-                "{unused}`/deposit?order=8`, `key`: the handlers asked for `/deposit?order=7`, `github`"
-            ),
-        ),
-    ] {
-        assert_eq!(end(script, tools).await, expected);
-    }
 }
 
 #[tokio::test(start_paused = true)]

@@ -65,8 +65,6 @@ documents! {
         registration_endpoint?: Option<String> = "Option::deserialize", "Option::is_none";
         /// Where tokens are revoked (RFC 7009).
         revocation_endpoint?: Option<String> = "Option::deserialize", "Option::is_none";
-        /// Where a device requests its codes (RFC 8628).
-        device_authorization_endpoint?: Option<String> = "Option::deserialize", "Option::is_none";
         /// Where a server checks a token (RFC 7662).
         introspection_endpoint?: Option<String> = "Option::deserialize", "Option::is_none";
         /// Where its public keys are.

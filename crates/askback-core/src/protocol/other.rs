@@ -18,7 +18,7 @@ use serde::{
 use serde_json::value::RawValue;
 
 use super::{ClientRequest, HasMeta, InputResponses, Meta, RawJson, RawObject, meta::has_meta};
-use crate::jsonrpc::ErrorObject;
+use crate::{http::headers::name_member, jsonrpc::ErrorObject};
 
 /// A request of any method with unparsed parameters. A proxy forwards it, even if no revision has
 /// the method or a parameter.
@@ -52,7 +52,7 @@ impl OtherRequest {
             let text = members.remove(at).1.get();
             meta = serde_json::from_str(text).map_err(|why| invalid(&why))?;
         }
-        let target = target_member(method).and_then(|wanted| {
+        let target = name_member(method).and_then(|wanted| {
             let (_, value) = members.iter().find(|(name, _)| name == wanted)?;
             serde_json::from_str(value.get()).ok()
         });
@@ -150,16 +150,6 @@ impl Serialize for OtherRequest {
         let members: Members<'_> = params.decode().map_err(ser::Error::custom)?;
         let members = members.0.iter().map(|(name, value)| (&**name, value.get()));
         write_members(members.chain([("_meta", meta.as_str())])).serialize(serializer)
-    }
-}
-
-/// Returns the parameter that is the target.
-fn target_member(method: &str) -> Option<&'static str> {
-    match method {
-        "tools/call" | "prompts/get" => Some("name"),
-        "resources/read" => Some("uri"),
-        "tasks/get" | "tasks/update" | "tasks/cancel" => Some("taskId"),
-        _ => None,
     }
 }
 

@@ -27,7 +27,6 @@ impl Flow {
             authorization_endpoint: Some(url),
             token_endpoint: site.token_endpoint.clone(),
             revocation_endpoint: None,
-            device_endpoint: None,
             names_issuer: site.issuer.authorization_response_iss_parameter_supported,
             methods: None,
             shape: AnswerShape::default(),

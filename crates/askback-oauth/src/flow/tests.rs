@@ -7,7 +7,7 @@ use super::{Action, Demands, Event, Flow, Plan, Way};
 use crate::{
     AuthorizationError, Secret, SignInError, SignInRequest,
     code::Random,
-    fetch::{Answer, FetchError},
+    fetch::Answer,
     identity::Introduction,
     reach::Reach,
     records::Grant,
@@ -150,26 +150,6 @@ impl Run {
     }
 }
 
-// Shows AZ-30.
-#[test]
-fn a_server_without_a_document_is_named_without_the_slash_after_its_host() {
-    let mut plan = plan();
-    plan.server = Url::parse("https://mcp.example.com/").expect("a URL");
-    let none = || answer(404, Value::Null);
-    let (_, request) = Run::new(plan)
-        .fetches("https://mcp.example.com/.well-known/oauth-protected-resource")
-        .then(none())
-        .fetches("https://mcp.example.com/.well-known/oauth-authorization-server")
-        .then(none())
-        .then(Event::Recalled(None))
-        .then(answer(201, json!({"client_id": "c-1"})))
-        .then(Event::Noted)
-        .shows();
-    let url = Url::parse(request.url()).expect("a URL");
-    let asked = url.query_pairs().find(|(name, _)| name == "resource");
-    assert_eq!(asked.expect("a resource").1, "https://mcp.example.com");
-}
-
 #[test]
 fn a_server_that_names_no_issuer_is_not_one_to_sign_in_at() {
     let told = "the server's metadata cannot be fetched: no document at its origin names an authorization server";
@@ -217,38 +197,6 @@ fn redirected(request: &SignInRequest, more: &str) -> Event {
     let state = url.query_pairs().find(|(name, _)| name == "state");
     let state = state.expect("a state").1.into_owned();
     Event::Redirected(Ok(format!("{REDIRECT}?state={state}&{more}")))
-}
-
-#[test]
-fn a_token_is_had_step_by_step() {
-    let (run, request) = Run::asking();
-    assert!(
-        request
-            .url()
-            .starts_with("https://auth.example.com/authorize?response_type=code&")
-    );
-    assert_eq!(request.server, SERVER);
-    assert_eq!(request.issuer, ISSUER);
-    let (run, form) = run
-        .then(redirected(&request, "code=c&iss=https://auth.example.com"))
-        .asks();
-    let names: Vec<_> = form.0.iter().map(|(name, _)| *name).collect();
-    assert_eq!(
-        names,
-        [
-            "grant_type",
-            "code",
-            "redirect_uri",
-            "code_verifier",
-            "resource"
-        ]
-    );
-    let given = json!({"access_token": "t", "token_type": "bearer", "expires_in": "60"});
-    let grant = run.then(answer(200, given)).done();
-    assert_eq!(grant.access_token, Secret::new("t"));
-    assert_eq!(grant.expires_at, Some(NOW + 60));
-    assert_eq!(grant.issuer, ISSUER);
-    assert_eq!(grant.client.id, "c-1");
 }
 
 #[test]
@@ -334,17 +282,6 @@ fn nothing_secret_is_printed() {
     assert!(!format!("{token:?}").contains("hidden"));
     let grant = run.then(token);
     assert!(!format!("{:?}", grant.action).contains("hidden"));
-}
-
-#[test]
-fn an_answer_that_does_not_come_is_told_in_few_words() {
-    let error = Run::new(plan())
-        .then(Event::Answer(Err(FetchError::TooSlow)))
-        .failed();
-    assert_eq!(
-        error.to_string(),
-        "the server's metadata cannot be fetched: it takes too long"
-    );
 }
 
 // A server on this machine may name URLs on it. Its issuer on the internet may not.

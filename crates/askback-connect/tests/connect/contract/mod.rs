@@ -5,12 +5,12 @@ mod outbox;
 mod records;
 mod tenants;
 
-use std::{fmt, future::Future, pin::Pin, sync::Arc};
+use std::{future::Future, sync::Arc};
 
 use askback_connect::vault::{
     AccountKey, AccountState, AuditEntry, AuditEvent, AuditRecord, Change, EndedVisit, Filter,
     Holder, IntentRoom, IntentRow, Lease, Revocation, SealedSecrets, Settlement, SqliteVault,
-    TenantKey, VaultError, VaultRecord, VaultStore, WrappedKey, WriteOutcome,
+    TenantKey, VaultRecord, VaultStore, WrappedKey, WriteOutcome,
 };
 use askback_core::{
     ask::{Millis, keys::KeyId},
@@ -25,18 +25,22 @@ where
     C: AsyncFn() -> O,
     O: AsyncFn() -> Arc<dyn VaultStore>,
 {
-    let mut broken = Vec::new();
-    for (rule, check) in RULES {
-        let open = create().await;
-        let stores = Stores {
-            one: open().await,
-            other: open().await,
-        };
-        if let Err(Instead(how)) = check(stores).await {
-            broken.push(format!("{rule}: {how}"));
-        }
+    macro_rules! check_each {
+        ($($rule:path,)*) => {$({
+            let open = create().await;
+            let (one, other) = (Store(open().await), Store(open().await));
+            $rule(Stores { one, other }).await;
+        })*};
     }
-    assert!(broken.is_empty(), "{broken:#?}");
+    check_each! {
+        records::read_back, records::apart, records::shared, records::compared, records::put_at_a_time,
+        records::leased, records::leased_at_a_time, records::fenced, records::resealed,
+        tenants::keyed, tenants::dropped, tenants::newest, tenants::rewrapped, tenants::deleted,
+        outbox::removed, outbox::removed_at_a_time, outbox::replaced, outbox::bounded, outbox::taken,
+        outbox::renewed_to_revoke, outbox::resealed, outbox::audited, outbox::followed, outbox::crowded,
+        outbox::any_time,
+        intents::added, intents::crowded, intents::busy, intents::visits, intents::advanced,
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -67,6 +71,7 @@ async fn records_in_sqlite_keep_the_contract() {
 #[tokio::test(flavor = "multi_thread")]
 async fn records_in_postgresql_keep_the_contract() {
     use crate::place::Place;
+
     if Place::new().await.is_none() {
         return;
     }
@@ -78,126 +83,93 @@ async fn records_in_postgresql_keep_the_contract() {
 }
 
 struct Stores {
-    one: Arc<dyn VaultStore>,
-    other: Arc<dyn VaultStore>,
+    one: Store,
+    other: Store,
 }
 
-type Kept = Result<(), Instead>;
+/// A store that does not fail.
+#[derive(Clone)]
+struct Store(Arc<dyn VaultStore>);
 
-struct Instead(String);
+impl Store {
+    async fn write(&self, change: Change) -> WriteOutcome {
+        self.0.write(change).await.expect("a store")
+    }
 
-impl From<VaultError> for Instead {
-    fn from(error: VaultError) -> Self {
-        Self(error.to_string())
+    /// Makes a change that the store keeps.
+    async fn keeps(&self, what: &str, change: Change) {
+        assert_eq!(self.write(change).await, WriteOutcome::Kept, "{what}");
+    }
+
+    /// Makes a change of something that has changed meanwhile or is not there.
+    async fn refuses(&self, what: &str, change: Change) {
+        assert_eq!(self.write(change).await, WriteOutcome::Conflict, "{what}");
+    }
+
+    /// Makes a change with secrets under a key that is not there.
+    async fn lacks_key(&self, what: &str, change: Change) {
+        assert_eq!(self.write(change).await, WriteOutcome::UnknownKey, "{what}");
+    }
+
+    async fn records(&self, filter: Filter) -> Vec<VaultRecord> {
+        self.0.list(filter).await.expect("a store")
+    }
+
+    /// The record of [`account`].
+    async fn record(&self) -> Option<VaultRecord> {
+        let account = account();
+        let all = self.records(Filter::of(&account.holder).at(&account.provider));
+        all.await.into_iter().find(|it| it.account == account)
+    }
+
+    async fn revocations(&self, filter: Filter) -> Vec<Revocation> {
+        self.0.list(filter).await.expect("a store")
+    }
+
+    /// The revocations of the user of [`account`].
+    async fn owed(&self) -> Vec<Revocation> {
+        self.revocations(Filter::of(&account().holder)).await
+    }
+
+    async fn take_due(&self, now: Millis, until: Millis) -> Option<Revocation> {
+        self.0.take_due(now, until).await.expect("a store")
+    }
+
+    async fn keys(&self, filter: Filter) -> Vec<TenantKey> {
+        self.0.list(filter).await.expect("a store")
+    }
+
+    async fn intents(&self, filter: Filter) -> Vec<IntentRow> {
+        self.0.list(filter).await.expect("a store")
+    }
+
+    async fn intent(&self, id: u8) -> Option<IntentRow> {
+        self.intents(Filter::id([id; 16])).await.pop()
+    }
+
+    async fn lines(&self, filter: Filter) -> Vec<AuditEntry> {
+        self.0.list(filter).await.expect("a store")
+    }
+
+    /// The audit of the tenant of [`account`] after a number.
+    async fn audit(&self, after: u64) -> Vec<AuditEntry> {
+        self.lines(of_tenant().after(after).most(999)).await
+    }
+
+    async fn append(&self, line: &AuditRecord, most: usize) {
+        self.0.append(line, most).await.expect("a store");
+    }
+
+    async fn purge_audit(&self, before: Millis) -> u64 {
+        self.0.purge_audit(before).await.expect("a store")
+    }
+
+    async fn delete_tenant(&self) -> bool {
+        let line = audit(AuditEvent::TenantDeleted);
+        let deleted = self.0.delete_tenant(Some("t"), &line).await;
+        deleted.expect("a store")
     }
 }
-
-type Rule = fn(Stores) -> Pin<Box<dyn Future<Output = Kept> + Send>>;
-
-const RULES: &[(&str, Rule)] = &[
-    ("a record is read as it was put", |stores| {
-        Box::pin(records::read_back(stores))
-    }),
-    ("a person's records are theirs alone", |stores| {
-        Box::pin(records::apart(stores))
-    }),
-    (
-        "an account is found with whoever has connected it",
-        |stores| Box::pin(records::shared(stores)),
-    ),
-    (
-        "a record is put in place of the version expected",
-        |stores| Box::pin(records::compared(stores)),
-    ),
-    ("of many who put at the same time one does", |stores| {
-        Box::pin(records::put_at_a_time(stores))
-    }),
-    ("a lease is given once, until it runs out", |stores| {
-        Box::pin(records::leased(stores))
-    }),
-    ("of many leases at the same time one is given", |stores| {
-        Box::pin(records::leased_at_a_time(stores))
-    }),
-    ("a renewal needs the version and the lease", |stores| {
-        Box::pin(records::fenced(stores))
-    }),
-    (
-        "what is sealed anew keeps its version and its lease",
-        |stores| Box::pin(records::resealed(stores)),
-    ),
-    (
-        "nothing is sealed under a key that is not there",
-        |stores| Box::pin(tenants::keyed(stores)),
-    ),
-    (
-        "a key is dropped when nothing is sealed under it",
-        |stores| Box::pin(tenants::dropped(stores)),
-    ),
-    ("a tenant has one newest key", |stores| {
-        Box::pin(tenants::newest(stores))
-    }),
-    ("a key is wrapped anew once", |stores| {
-        Box::pin(tenants::rewrapped(stores))
-    }),
-    ("what is removed is to be revoked", |stores| {
-        Box::pin(outbox::removed(stores))
-    }),
-    ("what is replaced may be to be revoked", |stores| {
-        Box::pin(outbox::replaced(stores))
-    }),
-    (
-        "the revocations that are too many are those tried most",
-        |stores| Box::pin(outbox::bounded(stores)),
-    ),
-    (
-        "of what is removed and put at the same time, the newest is to be revoked",
-        |stores| Box::pin(outbox::removed_at_a_time(stores)),
-    ),
-    (
-        "a revocation is taken by one at a time, until it is done",
-        |stores| Box::pin(outbox::taken(stores)),
-    ),
-    (
-        "tokens to be revoked are replaced by whoever took them last",
-        |stores| Box::pin(outbox::renewed_to_revoke(stores)),
-    ),
-    (
-        "tokens to be revoked are sealed anew while they are the same",
-        |stores| Box::pin(outbox::resealed(stores)),
-    ),
-    ("a deleted tenant has nothing but its audit", |stores| {
-        Box::pin(tenants::deleted(stores))
-    }),
-    (
-        "the audit tells of what was changed and of nothing else",
-        |stores| Box::pin(outbox::audited(stores)),
-    ),
-    ("an intent is added once, to so many", |stores| {
-        Box::pin(intents::added(stores))
-    }),
-    ("the oldest closed intents of a person give way", |stores| {
-        Box::pin(intents::crowded(stores))
-    }),
-    ("an intent is busy at its provider for a time", |stores| {
-        Box::pin(intents::busy(stores))
-    }),
-    ("a visit is ended for as long as it is noted", |stores| {
-        Box::pin(intents::visits(stores))
-    }),
-    ("of many who change an intent one does", |stores| {
-        Box::pin(intents::advanced(stores))
-    }),
-    ("who goes on reading the audit misses no line", |stores| {
-        Box::pin(outbox::followed(stores))
-    }),
-    (
-        "the oldest lines of a person and an event give way",
-        |stores| Box::pin(outbox::crowded(stores)),
-    ),
-    ("any moment may be given", |stores| {
-        Box::pin(outbox::any_time(stores))
-    }),
-];
 
 const NOW: Millis = 1_800_000_000_000;
 const KEY: KeyId = KeyId([1; 8]);
@@ -214,6 +186,10 @@ fn holder(tenant: Option<&str>, issuer: Option<&str>, subject: &str) -> Holder {
 
 fn account() -> AccountKey {
     holder(Some("t"), Some("i"), "ada").account("github", "ada-l")
+}
+
+fn of_tenant() -> Filter {
+    Filter::tenant(Some("t"))
 }
 
 fn key(id: KeyId) -> TenantKey {
@@ -267,93 +243,6 @@ fn lease(id: u8, until: Millis) -> Lease {
     }
 }
 
-/// Replaces the version `before` of a record, or adds it.
-fn put(record: &VaultRecord, before: Option<u64>) -> Change {
-    match before {
-        None => Change::insert(record),
-        Some(version) => Change::replace(record, version),
-    }
-}
-
-/// Replaces this version of a record, under this lease.
-fn renewal(record: &VaultRecord, version: u64, lease: u8) -> Change {
-    let change = Change::replace(record, version).leased([lease; 16]);
-    change.audited(&renewed())
-}
-
-fn audit(event: AuditEvent) -> AuditRecord {
-    AuditRecord::of(&account(), event, NOW)
-}
-
-fn granted() -> AuditRecord {
-    audit(AuditEvent::Granted)
-}
-
-fn renewed() -> AuditRecord {
-    audit(AuditEvent::Renewed)
-}
-
-fn disconnected() -> AuditRecord {
-    audit(AuditEvent::Disconnected)
-}
-
-fn expect<T: PartialEq + fmt::Debug>(what: &str, got: T, want: T) -> Kept {
-    match got == want {
-        true => Ok(()),
-        false => Err(Instead(format!("{what}: {got:?}, not {want:?}"))),
-    }
-}
-
-async fn with_key(stores: &Stores) -> Result<(), VaultError> {
-    stores
-        .one
-        .write(Change::add_key(&key(KEY), None))
-        .await
-        .map(drop)
-}
-
-async fn with_record(stores: &Stores) -> Result<(), VaultError> {
-    with_key(stores).await?;
-    stores
-        .one
-        .write(Change::insert(&record(7, 1)).audited(&granted()))
-        .await
-        .map(drop)
-}
-
-async fn found(store: &Arc<dyn VaultStore>) -> Result<Option<VaultRecord>, VaultError> {
-    let account = account();
-    let records = store
-        .list::<VaultRecord>(Filter::of(&account.holder).at(&account.provider))
-        .await?;
-    Ok(records.into_iter().find(|record| record.account == account))
-}
-
-/// Runs operations concurrently, half of them on each store, and returns the results.
-async fn at_a_time<F, T>(
-    stores: &Stores,
-    work: impl Fn(Arc<dyn VaultStore>, u8) -> F,
-) -> Result<Vec<T>, VaultError>
-where
-    F: Future<Output = Result<T, VaultError>> + Send + 'static,
-    T: Send + 'static,
-{
-    let mut tasks = JoinSet::new();
-    for (at, store) in [&stores.one, &stores.other]
-        .iter()
-        .cycle()
-        .take(AT_A_TIME)
-        .enumerate()
-    {
-        tasks.spawn(work(Arc::clone(store), at as u8));
-    }
-    let mut done = Vec::new();
-    while let Some(result) = tasks.join_next().await {
-        done.push(result.map_err(VaultError::store)??);
-    }
-    Ok(done)
-}
-
 fn revocation(id: u8, due: Millis) -> Revocation {
     Revocation {
         id: [id; 16],
@@ -364,5 +253,72 @@ fn revocation(id: u8, due: Millis) -> Revocation {
         due,
         attempts: 0,
         is_spared: false,
+    }
+}
+
+fn audit(event: AuditEvent) -> AuditRecord {
+    AuditRecord::of(&account(), event, NOW)
+}
+
+fn granted() -> AuditRecord {
+    audit(AuditEvent::Granted)
+}
+
+fn insert(record: &VaultRecord) -> Change {
+    Change::insert(record).audited(&granted())
+}
+
+/// Replaces the version `before` of a record.
+fn replace(record: &VaultRecord, before: u64) -> Change {
+    Change::replace(record, before).audited(&granted())
+}
+
+/// Replaces this version of a record, under this lease.
+fn renewal(record: &VaultRecord, version: u64, lease: u8) -> Change {
+    let change = Change::replace(record, version).leased([lease; 16]);
+    change.audited(&audit(AuditEvent::Renewed))
+}
+
+/// Leases the record of [`account`] at this version.
+fn leasing(version: u64, id: u8, until: Millis, now: Millis) -> Change {
+    Change::lease(&account(), version, lease(id, until), now)
+}
+
+/// Deletes the record of [`account`].
+fn removal() -> Change {
+    Change::remove(&account()).audited(&audit(AuditEvent::Disconnected))
+}
+
+/// Deletes the record of [`account`], and queues its tokens under this id.
+fn disconnection(id: u8) -> Change {
+    removal().owing(&account(), ([id; 16], NOW))
+}
+
+impl Stores {
+    async fn with_key(self) -> Self {
+        let first = Change::add_key(&key(KEY), None);
+        self.one.keeps("the first key", first).await;
+        self
+    }
+
+    /// With the first version of the record of [`account`].
+    async fn with_record(self) -> Self {
+        let stores = self.with_key().await;
+        stores.one.keeps("the record", insert(&record(7, 1))).await;
+        stores
+    }
+
+    /// Runs operations concurrently, half of them on each store, and returns the results.
+    async fn at_a_time<F, T>(&self, work: impl Fn(Store, u8) -> F) -> Vec<T>
+    where
+        F: Future<Output = T> + Send + 'static,
+        T: Send + 'static,
+    {
+        let mut tasks = JoinSet::new();
+        let stores = [&self.one, &self.other].into_iter().cycle();
+        for (at, store) in stores.take(AT_A_TIME).enumerate() {
+            tasks.spawn(work(store.clone(), at as u8));
+        }
+        tasks.join_all().await
     }
 }

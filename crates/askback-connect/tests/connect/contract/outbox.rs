@@ -1,508 +1,308 @@
 use super::*;
 
-pub(super) async fn removed(stores: Stores) -> Kept {
-    with_record(&stores).await?;
-    let (one, other, account) = (&stores.one, &stores.other, account());
-    let gone = one
-        .write(
-            Change::remove(&account)
-                .owing(&account, ([1; 16], NOW))
-                .audited(&disconnected()),
-        )
-        .await?
-        .is_kept();
-    expect("a record was there", gone, true)?;
-    expect("the record", found(other).await?, None)?;
-    let kept = other
-        .list::<Revocation>(Filter::of(&account.holder))
-        .await?;
-    expect("the revocations", kept, vec![revocation(1, NOW)])?;
-    let nobody = holder(Some("t"), Some("i"), "bob");
-    let none = other.list::<Revocation>(Filter::of(&nobody)).await?;
-    expect("the revocations of another person", none, vec![])?;
-    let gone = one
-        .write(
-            Change::remove(&account)
-                .owing(&account, ([2; 16], NOW))
-                .audited(&disconnected()),
-        )
-        .await?
-        .is_kept();
-    expect("a record was there twice", gone, false)?;
-    one.write(Change::insert(&record(7, 1)).audited(&granted()))
-        .await?;
-    let gone = one
-        .write(Change::remove(&account).audited(&disconnected()))
-        .await?
-        .is_kept();
-    expect("a key was there", gone, true)?;
-    let kept = other
-        .list::<Revocation>(Filter::of(&account.holder))
-        .await?;
-    expect("how many revocations", kept.len(), 1)?;
-    Ok(())
+/// The tokens of a disconnected account are queued for revocation.
+pub(super) async fn removed(stores: Stores) {
+    let Stores { one, other } = stores.with_record().await;
+    one.keeps("disconnected", disconnection(1)).await;
+    assert_eq!(other.record().await, None);
+    assert_eq!(other.owed().await, [revocation(1, NOW)]);
+    let bob = Filter::of(&holder(Some("t"), Some("i"), "bob"));
+    assert_eq!(other.revocations(bob).await, []);
+
+    one.refuses("disconnected twice", disconnection(2)).await;
+    one.keeps("a key", insert(&record(7, 1))).await;
+    one.keeps("the key is removed", removal()).await;
+    assert_eq!(other.owed().await.len(), 1);
 }
 
-pub(super) async fn removed_at_a_time(stores: Stores) -> Kept {
+/// Of what is removed and put at the same time, the newest is queued.
+pub(super) async fn removed_at_a_time(stores: Stores) {
     const ROUNDS: u8 = 6;
-    with_key(&stores).await?;
+    let stores = stores.with_key().await;
     for round in 0..ROUNDS {
-        stores
-            .one
-            .write(Change::insert(&record(7, 0)).audited(&granted()))
-            .await?;
-        let done = at_a_time(&stores, |store, at| async move {
+        let first = insert(&record(7, 0));
+        stores.one.keeps("the record", first).await;
+        let done = stores.at_a_time(|store, at| async move {
             if at == 0 {
-                store
-                    .write(
-                        Change::remove(&account())
-                            .owing(&account(), ([round; 16], NOW))
-                            .audited(&disconnected()),
-                    )
-                    .await?;
-                return Ok(None);
+                store.keeps("removed", disconnection(round)).await;
+                return None;
             }
-            let put = store
-                .write(Change::replace(&record(8, at), 7).audited(&granted()))
-                .await?;
-            Ok((put == WriteOutcome::Kept).then_some(at))
+            let put = store.write(replace(&record(8, at), 7)).await;
+            put.is_kept().then_some(at)
         });
-        let newest = done.await?.into_iter().flatten().next().unwrap_or(0);
-        expect("the record", found(&stores.one).await?, None)?;
-        let kept = stores
-            .other
-            .list::<Revocation>(Filter::of(&account().holder))
-            .await?;
-        let kept = kept.into_iter().find(|it| it.id == [round; 16]);
-        let kept = kept.map(|it| it.sealed.access);
-        expect(
-            "the token to be revoked",
-            kept,
-            Some(sealed(KEY, newest).access),
-        )?;
+        let newest = done.await.into_iter().flatten().next().unwrap_or(0);
+        assert_eq!(stores.one.record().await, None);
+        let owed = stores.other.owed().await.into_iter();
+        let mut owed = owed.filter(|it| it.id == [round; 16]);
+        let token = owed.next().map(|it| it.sealed.access);
+        assert_eq!(token, Some(sealed(KEY, newest).access));
     }
-    Ok(())
 }
 
-pub(super) async fn replaced(stores: Stores) -> Kept {
-    with_record(&stores).await?;
-    let (one, other) = (&stores.one, &stores.other);
-    let owed = ([1; 16], NOW);
-    let put = one
-        .write(
-            Change::replace(&record(9, 3), 8)
-                .owing(&account(), owed)
-                .audited(&granted()),
-        )
-        .await?;
-    expect("in place of another version", put, WriteOutcome::Conflict)?;
-    let kept = other
-        .list::<Revocation>(Filter::of(&account().holder))
-        .await?;
-    expect("revocations of what was not replaced", kept, vec![])?;
-    let put = one
-        .write(
-            Change::replace(&record(8, 2), 7)
-                .owing(&account(), owed)
-                .audited(&granted()),
-        )
-        .await?;
-    expect("replaced", put, WriteOutcome::Kept)?;
-    let kept = other
-        .list::<Revocation>(Filter::of(&account().holder))
-        .await?;
-    expect("the tokens before", kept, vec![revocation(1, NOW)])?;
-    let put = one
-        .write(Change::replace(&record(9, 3), 8).audited(&granted()))
-        .await?;
-    expect("replaced by the way", put, WriteOutcome::Kept)?;
-    let kept = other
-        .list::<Revocation>(Filter::of(&account().holder))
-        .await?;
-    expect("how many revocations", kept.len(), 1)
+/// The tokens that a new grant replaces may be queued.
+pub(super) async fn replaced(stores: Stores) {
+    let Stores { one, other } = stores.with_record().await;
+    let owing = |change: Change| change.owing(&account(), ([1; 16], NOW));
+    let unread = owing(replace(&record(9, 3), 8));
+    one.refuses("another version", unread).await;
+    assert_eq!(other.owed().await, []);
+    one.keeps("replaced", owing(replace(&record(8, 2), 7)))
+        .await;
+    assert_eq!(other.owed().await, [revocation(1, NOW)]);
+    one.keeps("only replaced", replace(&record(9, 3), 8)).await;
+    assert_eq!(other.owed().await.len(), 1);
 }
 
-pub(super) async fn bounded(stores: Stores) -> Kept {
-    with_key(&stores).await?;
-    let (one, other) = (&stores.one, &stores.other);
+/// The surplus revocations are those with the most attempts.
+pub(super) async fn bounded(stores: Stores) {
+    let Stores { one, other } = stores.with_key().await;
     // Each takes five bytes.
     for (id, due, attempts) in [(1, NOW, 2), (2, NOW, 0), (3, NOW + 1, 0), (4, NOW + 9, 2)] {
         let added = Revocation {
             attempts,
             ..revocation(id, due)
         };
-        one.write(Change::insert(&added)).await?;
+        one.keeps("added", Change::insert(&added)).await;
     }
     for (bytes, most, ids) in [
-        (20, 9, vec![]),
-        (19, 9, vec![1]),
-        (14, 9, vec![1, 4]),
-        (5, 9, vec![1, 4, 2]),
-        (0, 9, vec![1, 4, 2, 3]),
-        (0, 2, vec![1, 4]),
-        (u64::MAX, usize::MAX, vec![]),
+        (20, 9, &[][..]),
+        (19, 9, &[1]),
+        (14, 9, &[1, 4]),
+        (5, 9, &[1, 4, 2]),
+        (0, 9, &[1, 4, 2, 3]),
+        (0, 2, &[1, 4]),
+        (u64::MAX, usize::MAX, &[]),
     ] {
-        let surplus = other.surplus(bytes, most).await?;
+        let surplus = other.0.surplus(bytes, most).await.expect("a store");
         let found: Vec<_> = surplus.iter().map(|it| it.id[0]).collect();
-        expect("those that are too many", found, ids)?;
+        assert_eq!(found, ids, "{bytes} {most}");
     }
-    Ok(())
 }
 
-pub(super) async fn taken(stores: Stores) -> Kept {
-    with_key(&stores).await?;
+/// A revocation is taken by one task at a time, until it is done.
+pub(super) async fn taken(stores: Stores) {
+    let stores = stores.with_key().await;
     let (one, other) = (&stores.one, &stores.other);
     for (id, due) in [(1, NOW), (2, NOW - 1), (3, NOW + 50)] {
-        let added = one.write(Change::insert(&revocation(id, due))).await?;
-        expect("added", added, WriteOutcome::Kept)?;
+        let added = Change::insert(&revocation(id, due));
+        one.keeps("added", added).await;
     }
-    let first = other.take_due(NOW, NOW + 30).await?;
-    let wanted = Revocation {
+    let first = Revocation {
         attempts: 1,
         ..revocation(2, NOW + 30)
     };
-    expect(
-        "the one that has been due for the longest",
-        first,
-        Some(wanted),
-    )?;
-    let taken = at_a_time(&stores, |store, _| async move {
-        store.take_due(NOW, NOW + 30).await
-    });
-    let taken = taken.await?.into_iter().flatten();
-    let ids = taken.map(|it| it.id[0]).collect::<Vec<_>>();
-    expect("the others, at a time", ids, vec![1])?;
-    let (failed, revoked) = (
-        audit(AuditEvent::RevocationFailed),
-        audit(AuditEvent::Revoked),
-    );
-    let again = one
-        .write(Change::settle([1; 16], Settlement::Again(NOW + 40)).audited(&failed))
-        .await?
-        .is_kept();
-    expect("put off", again, true)?;
-    let done = one
-        .write(Change::settle([2; 16], Settlement::Done).audited(&revoked))
-        .await?
-        .is_kept();
-    expect("done", done, true)?;
-    let twice = one
-        .write(Change::settle([2; 16], Settlement::Done).audited(&revoked))
-        .await?
-        .is_kept();
-    expect("done twice", twice, false)?;
-    let early = one.take_due(NOW + 39, NOW + 99).await?;
-    expect("taken early", early, None)?;
-    let second = one.take_due(NOW + 40, NOW + 99).await?;
-    let attempts = second.map(|it| (it.id[0], it.attempts));
-    expect("taken again", attempts, Some((1, 2)))?;
-    let lines = other
-        .list::<AuditEntry>(Filter::tenant(Some("t")).after(0).most(9))
-        .await?
-        .len();
-    let done = one
-        .write(Change::settle([3; 16], Settlement::Done))
-        .await?
-        .is_kept();
-    expect("done without a line", done, true)?;
-    let spared = other
-        .write(Change::settle([1; 16], Settlement::Spared(NOW + 200)))
-        .await?
-        .is_kept();
-    expect("spared", spared, true)?;
-    let kept = one
-        .list::<Revocation>(Filter::of(&account().holder))
-        .await?;
-    let kept = kept.iter().map(|it| (it.due, it.is_spared)).next();
-    expect("the one that is spared", kept, Some((NOW + 200, true)))?;
-    let again = one.take_due(NOW + 200, NOW + 300).await?;
-    let looked_at = again.map(|it| (it.is_spared, it.attempts));
-    expect("looked at again", looked_at, Some((true, 3)))?;
-    one.write(Change::settle([1; 16], Settlement::Again(NOW + 400)))
-        .await?;
-    let kept = other
-        .list::<Revocation>(Filter::of(&account().holder))
-        .await?;
-    let kept = kept.iter().map(|it| (it.due, it.is_spared)).next();
-    expect(
-        "the one that is spared no more",
-        kept,
-        Some((NOW + 400, false)),
-    )?;
-    let now = other
-        .list::<AuditEntry>(Filter::tenant(Some("t")).after(0).most(9))
-        .await?
-        .len();
-    expect("lines of the audit", now, lines)
+    // The one that has been due for the longest.
+    assert_eq!(other.take_due(NOW, NOW + 30).await, Some(first));
+    let taken = stores.at_a_time(|store, _| async move { store.take_due(NOW, NOW + 30).await });
+    let taken = taken.await.into_iter().flatten();
+    assert_eq!(taken.map(|it| it.id[0]).collect::<Vec<_>>(), [1]);
+
+    let settle = |id, settled| Change::settle([id; 16], settled);
+    let audited = |change: Change| change.audited(&audit(AuditEvent::Revoked));
+    let put_off = settle(1, Settlement::Again(NOW + 40));
+    one.keeps("put off", audited(put_off)).await;
+    let done = || audited(settle(2, Settlement::Done));
+    one.keeps("done", done()).await;
+    one.refuses("done twice", done()).await;
+    assert_eq!(one.take_due(NOW + 39, NOW + 99).await, None);
+    let again = one.take_due(NOW + 40, NOW + 99).await;
+    assert_eq!(again.map(|it| (it.id[0], it.attempts)), Some((1, 2)));
+
+    let lines = other.audit(0).await.len();
+    one.keeps("without a line", settle(3, Settlement::Done))
+        .await;
+    let spared = settle(1, Settlement::Spared(NOW + 200));
+    other.keeps("spared", spared).await;
+    let waiting = async || {
+        let owed = one.owed().await;
+        owed.first().map(|it| (it.due, it.is_spared))
+    };
+    assert_eq!(waiting().await, Some((NOW + 200, true)));
+    let again = one.take_due(NOW + 200, NOW + 300).await;
+    assert_eq!(again.map(|it| (it.is_spared, it.attempts)), Some((true, 3)));
+    let no_more = settle(1, Settlement::Again(NOW + 400));
+    one.keeps("spared no more", no_more).await;
+    assert_eq!(waiting().await, Some((NOW + 400, false)));
+    assert_eq!(other.audit(0).await.len(), lines);
 }
 
-pub(super) async fn renewed_to_revoke(stores: Stores) -> Kept {
-    with_key(&stores).await?;
-    let (one, other) = (&stores.one, &stores.other);
-    one.write(Change::insert(&revocation(1, NOW))).await?;
-    one.write(Change::insert(&Revocation {
+/// Tokens in the queue are replaced by the task that took them last.
+pub(super) async fn renewed_to_revoke(stores: Stores) {
+    let Stores { one, other } = stores.with_key().await;
+    let endless = Revocation {
         expires: None,
         ..revocation(2, NOW + 9)
-    }))
-    .await?;
-    let theirs = one
-        .list::<Revocation>(Filter::of(&account().holder))
-        .await?;
-    let ends: Vec<_> = theirs.iter().map(|it| it.expires).collect();
-    expect("when they end", ends, vec![Some(NOW + 3_600_000), None])?;
-    let Some(taken) = one.take_due(NOW, NOW + 5).await? else {
-        return Err(Instead("nothing was taken".to_owned()));
     };
-    let renewed = Revocation {
-        sealed: sealed(KEY, 7),
+    for owed in [revocation(1, NOW), endless] {
+        one.keeps("added", Change::insert(&owed)).await;
+    }
+    let owed = one.owed().await;
+    let ends: Vec<_> = owed.iter().map(|it| it.expires).collect();
+    assert_eq!(ends, [Some(NOW + 3_600_000), None]);
+
+    let taken = one.take_due(NOW, NOW + 5).await.expect("one is due");
+    let renewed = |key, secret| Revocation {
+        sealed: sealed(key, secret),
         expires: None,
-        ..taken
+        ..taken.clone()
     };
-    let nowhere = Revocation {
-        sealed: sealed(OTHER_KEY, 7),
-        ..renewed.clone()
-    };
-    let written = other
-        .write(Change::replace(&nowhere, u64::from(nowhere.attempts)))
-        .await?;
-    expect("tokens under no key", written, WriteOutcome::UnknownKey)?;
-    let written = other
-        .write(Change::replace(&renewed, u64::from(renewed.attempts)))
-        .await?;
-    expect("other tokens", written, WriteOutcome::Kept)?;
-    let again = one.take_due(NOW + 5, NOW + 8).await?;
-    let wanted = Revocation {
+    let replace = |it: &Revocation| Change::replace(it, u64::from(it.attempts));
+    let unknown = renewed(OTHER_KEY, 7);
+    other.lacks_key("under no key", replace(&unknown)).await;
+    other.keeps("other tokens", replace(&renewed(KEY, 7))).await;
+    let again = Revocation {
         due: NOW + 8,
         attempts: 2,
-        ..renewed.clone()
+        ..renewed(KEY, 7)
     };
-    expect("taken again", again, Some(wanted.clone()))?;
-    let late = Revocation {
-        sealed: sealed(KEY, 8),
-        ..renewed
-    };
-    let written = one
-        .write(Change::replace(&late, u64::from(late.attempts)))
-        .await?;
-    expect(
-        "tokens of whoever was too slow",
-        written,
-        WriteOutcome::Conflict,
-    )?;
-    let theirs = other
-        .list::<Revocation>(Filter::of(&account().holder))
-        .await?;
-    expect("the tokens", theirs.first(), Some(&wanted))
+    let found = one.take_due(NOW + 5, NOW + 8).await;
+    assert_eq!(found.as_ref(), Some(&again));
+    one.refuses("too slow", replace(&renewed(KEY, 8))).await;
+    assert_eq!(other.owed().await.first(), Some(&again));
 }
 
-/// Reseals the tokens of a revocation, if their seals are still those in `from`.
-fn reseal(owed: &Revocation, from: &SealedSecrets, anew: &SealedSecrets) -> Change {
-    let anew = Revocation {
-        sealed: anew.clone(),
-        ..owed.clone()
+/// Tokens in the queue are sealed anew while they are the same.
+pub(super) async fn resealed(stores: Stores) {
+    let Stores { one, other } = stores.with_key().await;
+    let without_refresh = |sealed: &SealedSecrets| SealedSecrets {
+        refresh: None,
+        ..sealed.clone()
     };
-    Change::reseal(&anew, from)
-}
-
-pub(super) async fn resealed(stores: Stores) -> Kept {
-    with_key(&stores).await?;
-    let (one, other) = (&stores.one, &stores.other);
     let (before, anew) = (sealed(KEY, 1), sealed(OTHER_KEY, 5));
     let bare = Revocation {
-        sealed: SealedSecrets {
-            refresh: None,
-            ..before.clone()
-        },
+        sealed: without_refresh(&before),
         ..revocation(2, NOW + 9)
     };
-    one.write(Change::insert(&revocation(1, NOW))).await?;
-    one.write(Change::insert(&bare)).await?;
     let elsewhere = Revocation {
         account: holder(None, Some("i"), "ada").account("github", "ada-l"),
         ..revocation(3, NOW)
     };
-    one.write(Change::add_key(&key_of(None, KEY), None)).await?;
-    one.write(Change::insert(&elsewhere)).await?;
-    let unknown = one
-        .write(reseal(&revocation(1, NOW), &before, &anew))
-        .await?;
-    expect(
-        "under a key that is not there",
-        unknown,
-        WriteOutcome::UnknownKey,
-    )?;
-    one.write(Change::add_key(&key(OTHER_KEY), Some(KEY)))
-        .await?;
-    let ids = async |key: KeyId, most: usize| -> Result<_, VaultError> {
-        let there =
-            other.list::<Revocation>(Filter::tenant(Some("t")).sealed_otherwise(key).most(most));
-        let mut ids: Vec<_> = there.await?.iter().map(|it| it.id[0]).collect();
+    let added = Change::add_key(&key_of(None, KEY), None);
+    one.keeps("a key of another tenant", added).await;
+    for owed in [&revocation(1, NOW), &bare, &elsewhere] {
+        one.keeps("added", Change::insert(owed)).await;
+    }
+    let reseal = |owed: &Revocation, from: &SealedSecrets, anew: &SealedSecrets| {
+        let anew = Revocation {
+            sealed: anew.clone(),
+            ..owed.clone()
+        };
+        Change::reseal(&anew, from)
+    };
+    let unknown = reseal(&revocation(1, NOW), &before, &anew);
+    one.lacks_key("under no key", unknown).await;
+    let second = Change::add_key(&key(OTHER_KEY), Some(KEY));
+    one.keeps("the second key", second).await;
+    let under_others = async |key: KeyId, most: usize| {
+        let there = other.revocations(of_tenant().sealed_otherwise(key).most(most));
+        let mut ids: Vec<_> = there.await.iter().map(|it| it.id[0]).collect();
         ids.sort_unstable();
-        Ok(ids)
+        ids
     };
-    expect("under other keys", ids(OTHER_KEY, 9).await?, vec![1, 2])?;
-    expect("at most one", ids(OTHER_KEY, 1).await?.len(), 1)?;
-    expect("under no other key", ids(KEY, 9).await?, vec![])?;
-    let Some(taken) = one.take_due(NOW, NOW + 5).await? else {
-        return Err(Instead("nothing was taken".to_owned()));
-    };
-    let renewed = Revocation {
-        sealed: sealed(KEY, 7),
+    assert_eq!(under_others(OTHER_KEY, 9).await, [1, 2]);
+    assert_eq!(under_others(OTHER_KEY, 1).await.len(), 1);
+    assert!(under_others(KEY, 9).await.is_empty());
+
+    let taken = one.take_due(NOW, NOW + 5).await.expect("one is due");
+    let renewed = |key, secret| Revocation {
+        sealed: sealed(key, secret),
         ..taken.clone()
     };
-    one.write(Change::replace(&renewed, u64::from(renewed.attempts)))
-        .await?;
-    let late = other.write(reseal(&taken, &before, &anew)).await?;
-    expect(
-        "tokens that were renewed since",
-        late,
-        WriteOutcome::Conflict,
-    )?;
-    let missing = other
-        .write(reseal(&revocation(9, NOW), &before, &anew))
-        .await?;
-    expect("a revocation that is done", missing, WriteOutcome::Conflict)?;
-    let from = renewed.sealed.clone();
-    let done = other.write(reseal(&taken, &from, &anew)).await?;
-    expect("sealed anew", done, WriteOutcome::Kept)?;
-    let again = other.write(reseal(&taken, &from, &anew)).await?;
-    expect("sealed anew twice", again, WriteOutcome::Conflict)?;
-    let without = SealedSecrets {
-        refresh: None,
-        ..anew.clone()
-    };
-    let done = one.write(reseal(&bare, &bare.sealed, &without));
-    expect(
-        "one without a refresh token",
-        done.await?,
-        WriteOutcome::Kept,
-    )?;
-    expect("under other keys, then", ids(OTHER_KEY, 9).await?, vec![])?;
-    let mut theirs = other
-        .list::<Revocation>(Filter::of(&account().holder))
-        .await?;
-    theirs.sort_by_key(|it| it.id);
-    let wanted = [
-        Revocation {
-            sealed: anew,
-            ..renewed.clone()
-        },
+    let from = renewed(KEY, 7);
+    let renewal = |it: &Revocation| Change::replace(it, u64::from(it.attempts));
+    one.keeps("renewed", renewal(&from)).await;
+    let late = reseal(&taken, &before, &anew);
+    other.refuses("renewed since", late).await;
+    let missing = reseal(&revocation(9, NOW), &before, &anew);
+    other.refuses("one that is done", missing).await;
+    let again = || reseal(&taken, &from.sealed, &anew);
+    other.keeps("sealed anew", again()).await;
+    other.refuses("sealed anew twice", again()).await;
+    let without = without_refresh(&anew);
+    let one_token = reseal(&bare, &bare.sealed, &without);
+    one.keeps("without a refresh token", one_token).await;
+    assert!(under_others(OTHER_KEY, 9).await.is_empty());
+
+    let mut owed = other.owed().await;
+    owed.sort_by_key(|it| it.id);
+    let expected = [
+        renewed(OTHER_KEY, 5),
         Revocation {
             sealed: without,
             ..bare
         },
     ];
-    expect("the revocations", theirs, wanted.to_vec())?;
-    let renewed = Revocation {
-        sealed: sealed(OTHER_KEY, 8),
-        ..renewed
-    };
-    let written = one
-        .write(Change::replace(&renewed, u64::from(renewed.attempts)))
-        .await?;
-    expect(
-        "renewed by whoever had taken it",
-        written,
-        WriteOutcome::Kept,
-    )
+    assert_eq!(owed, expected);
+    let meanwhile = renewal(&renewed(OTHER_KEY, 8));
+    one.keeps("the renewal meanwhile", meanwhile).await;
 }
 
-pub(super) async fn audited(stores: Stores) -> Kept {
-    with_record(&stores).await?;
-    let (one, other) = (&stores.one, &stores.other);
-    one.write(Change::insert(&record(8, 2)).audited(&granted()))
-        .await?;
-    one.write(renewal(&record(8, 2), 7, 1)).await?;
+/// The audit tells of what was changed and of nothing else.
+pub(super) async fn audited(stores: Stores) {
+    let Stores { one, other } = stores.with_record().await;
+    one.refuses("a second record", insert(&record(8, 2))).await;
+    one.refuses("without a lease", renewal(&record(8, 2), 7, 1))
+        .await;
     let nobody = holder(Some("t"), None, "nobody").account("github", "x");
-    one.write(Change::remove(&nobody).audited(&disconnected()))
-        .await?;
-    let revoked = audit(AuditEvent::Revoked);
-    one.write(Change::settle([1; 16], Settlement::Done).audited(&revoked))
-        .await?;
-    let used = AuditRecord {
-        at: NOW + 5,
+    let none = Change::remove(&nobody).audited(&audit(AuditEvent::Disconnected));
+    one.refuses("no record", none).await;
+    let none = Change::settle([1; 16], Settlement::Done).audited(&audit(AuditEvent::Revoked));
+    one.refuses("no revocation", none).await;
+    let used = |at: Millis| AuditRecord {
+        at: NOW + at,
         client: Some("editor".to_owned()),
         ..audit(AuditEvent::Used)
     };
-    one.append(&used, 99).await?;
-    let of_tenant = AuditRecord {
+    one.append(&used(5), 99).await;
+    let without_tenant = AuditRecord {
         account: None,
         tenant: None,
         ..audit(AuditEvent::TenantDeleted)
     };
-    one.append(&of_tenant, 99).await?;
-    let lines = other
-        .list::<AuditEntry>(Filter::tenant(Some("t")).after(0).most(9))
-        .await?;
-    let records: Vec<_> = lines.iter().map(|line| line.record.clone()).collect();
-    expect("the lines", records, vec![granted(), used.clone()])?;
-    expect(
-        "one line",
-        other
-            .list::<AuditEntry>(Filter::tenant(Some("t")).after(0).most(1))
-            .await?
-            .len(),
-        1,
-    )?;
-    let after = other
-        .list::<AuditEntry>(Filter::tenant(Some("t")).after(lines[0].number).most(9))
-        .await?;
-    expect("the lines after the first", after, vec![lines[1].clone()])?;
-    let again = AuditRecord {
-        at: NOW + 4,
-        ..used.clone()
+    one.append(&without_tenant, 99).await;
+
+    let records = |lines: Vec<AuditEntry>| lines.into_iter().map(|it| it.record);
+    let lines = other.audit(0).await;
+    let expected = vec![granted(), used(5)];
+    assert_eq!(records(lines.clone()).collect::<Vec<_>>(), expected);
+    assert_eq!(other.lines(of_tenant().after(0).most(1)).await.len(), 1);
+    assert_eq!(other.audit(lines[0].number).await, [lines[1].clone()]);
+
+    one.append(&used(4), 99).await;
+    let elsewhere = AuditRecord::of(&nobody, AuditEvent::Used, NOW);
+    one.append(&elsewhere, 99).await;
+    let mine = async |event| {
+        let lines = other.lines(Filter::of(&account().holder).event(event));
+        records(lines.await).collect::<Vec<_>>()
     };
-    one.append(&again, 99).await?;
-    let elsewhere = holder(Some("t"), None, "nobody").account("github", "x");
-    let elsewhere = AuditRecord::of(&elsewhere, AuditEvent::Used, NOW);
-    one.append(&elsewhere, 99).await?;
-    let mine = |event| Filter::of(&account().holder).event(event);
-    let used_lines: Vec<AuditEntry> = other.list(mine(AuditEvent::Used)).await?;
-    let used_lines: Vec<_> = used_lines.into_iter().map(|it| it.record).collect();
-    expect(
-        "the lines of an account",
-        used_lines,
-        vec![used.clone(), again],
-    )?;
-    let never: Vec<AuditEntry> = other.list(mine(AuditEvent::Revoked)).await?;
-    expect("the lines of what never was", never, Vec::new())?;
-    let none = other
-        .list::<AuditEntry>(Filter::tenant(None).after(0).most(9))
-        .await?;
-    let of: Vec<_> = none.into_iter().map(|line| line.record).collect();
-    expect("the lines of nobody's tenant", of, vec![of_tenant])?;
-    expect("purged", one.purge_audit(NOW + 5).await?, 4)?;
-    let left = other
-        .list::<AuditEntry>(Filter::tenant(Some("t")).after(0).most(9))
-        .await?;
-    expect("the lines left", left, vec![lines[1].clone()])?;
-    one.append(&used, 99).await?;
-    let later = other
-        .list::<AuditEntry>(Filter::tenant(Some("t")).after(lines[1].number).most(9))
-        .await?;
-    expect("numbers go on", later.len(), 1)?;
-    Ok(())
+    assert_eq!(mine(AuditEvent::Used).await, [used(5), used(4)]);
+    assert_eq!(mine(AuditEvent::Revoked).await, []);
+    let of_none = other.lines(Filter::tenant(None).after(0).most(9)).await;
+    assert_eq!(records(of_none).collect::<Vec<_>>(), [without_tenant]);
+
+    assert_eq!(one.purge_audit(NOW + 5).await, 4);
+    assert_eq!(other.audit(0).await, [lines[1].clone()]);
+    one.append(&used(5), 99).await;
+    assert_eq!(other.audit(lines[1].number).await.len(), 1);
 }
 
-pub(super) async fn followed(stores: Stores) -> Kept {
+/// A reader that continues after a number misses no line.
+pub(super) async fn followed(stores: Stores) {
     const EACH: usize = 8;
-    let reader = Arc::clone(&stores.one);
+    let reader = stores.one.clone();
     let writers = tokio::spawn(async move {
-        let all = at_a_time(&stores, |store, _| async move {
+        let all = stores.at_a_time(|store, _| async move {
             for _ in 0..EACH {
-                store.append(&audit(AuditEvent::Used), 99).await?;
+                store.append(&audit(AuditEvent::Used), 99).await;
             }
-            Ok(())
         });
-        all.await.map(drop)
+        all.await
     });
     let (mut seen, mut last) = (0, 0);
     loop {
         // Checked before the read, so that the last read sees every write.
         let is_last = writers.is_finished();
-        let lines = reader
-            .list::<AuditEntry>(Filter::tenant(Some("t")).after(last).most(usize::MAX))
-            .await?;
+        let lines = reader.audit(last).await;
         seen += lines.len();
         last = lines.last().map_or(last, |line| line.number);
         if is_last {
@@ -510,17 +310,22 @@ pub(super) async fn followed(stores: Stores) -> Kept {
         }
         tokio::task::yield_now().await;
     }
-    writers.await.map_err(VaultError::store)??;
-    expect("the lines that were seen", seen, AT_A_TIME * EACH)
+    writers.await.expect("the writers");
+    assert_eq!(seen, AT_A_TIME * EACH);
 }
 
-pub(super) async fn crowded(stores: Stores) -> Kept {
-    let (one, other) = (&stores.one, &stores.other);
+/// The oldest lines of a user and an event give way.
+pub(super) async fn crowded(Stores { one, other }: Stores) {
+    use AuditEvent::{Burned, Used, WrongPerson};
+
     let line = |subject: &str, event, at| {
         let of = holder(Some("t"), Some("i"), subject).account("github", "x");
         AuditRecord::of(&of, event, NOW + at)
     };
-    use AuditEvent::{Burned, Used, WrongPerson};
+    let left = async || {
+        let lines = other.audit(0).await.into_iter();
+        lines.map(|it| it.record.at - NOW).collect::<Vec<_>>()
+    };
     // Other users' records and frequent events do not displace rare ones.
     for (subject, event, at) in [
         ("ada", WrongPerson, 1),
@@ -532,41 +337,25 @@ pub(super) async fn crowded(stores: Stores) -> Kept {
         ("eve", Burned, 7),
         ("eve", Burned, 8),
     ] {
-        one.append(&line(subject, event, at), 2).await?;
+        one.append(&line(subject, event, at), 2).await;
     }
-    let left = other
-        .list::<AuditEntry>(Filter::tenant(Some("t")).after(0).most(99))
-        .await?;
-    let left: Vec<_> = left.iter().map(|it| it.record.at - NOW).collect();
-    expect("the lines left", left, vec![1, 2, 4, 6, 7, 8])?;
+    assert_eq!(left().await, [1, 2, 4, 6, 7, 8]);
     // The others are surplus as soon as fewer are kept.
-    one.append(&line("ada", Used, 9), 1).await?;
-    let left = other
-        .list::<AuditEntry>(Filter::tenant(Some("t")).after(0).most(99))
-        .await?;
-    let left: Vec<_> = left.iter().map(|it| it.record.at - NOW).collect();
-    expect("the lines left then", left, vec![1, 2, 7, 8, 9])
+    one.append(&line("ada", Used, 9), 1).await;
+    assert_eq!(left().await, [1, 2, 7, 8, 9]);
 }
 
-pub(super) async fn any_time(stores: Stores) -> Kept {
-    with_record(&stores).await?;
-    let (one, account) = (&stores.one, account());
-    let first = one
-        .write(Change::lease(&account, 7, lease(1, u64::MAX), u64::MAX - 1))
-        .await?
-        .is_kept();
-    expect("a lease for ever", first, true)?;
-    let second = one
-        .write(Change::lease(&account, 7, lease(2, u64::MAX), 0))
-        .await?
-        .is_kept();
-    expect("a lease beside it", second, false)?;
-    one.write(Change::insert(&revocation(1, u64::MAX))).await?;
-    expect("taken before its time", one.take_due(NOW, NOW).await?, None)?;
-    let lines = one
-        .list::<AuditEntry>(Filter::tenant(Some("t")).after(u64::MAX).most(usize::MAX))
-        .await?;
-    expect("lines after all", lines, vec![])?;
-    expect("purged", one.purge_audit(0).await?, 0)?;
-    Ok(())
+/// Any time may be given.
+pub(super) async fn any_time(stores: Stores) {
+    let Stores { one, .. } = stores.with_record().await;
+    let forever = leasing(7, 1, u64::MAX, u64::MAX - 1);
+    one.keeps("a lease for ever", forever).await;
+    let second = leasing(7, 2, u64::MAX, 0);
+    one.refuses("a lease beside it", second).await;
+    let never = Change::insert(&revocation(1, u64::MAX));
+    one.keeps("a revocation", never).await;
+    assert_eq!(one.take_due(NOW, NOW).await, None);
+    let after_all = of_tenant().after(u64::MAX).most(usize::MAX);
+    assert_eq!(one.lines(after_all).await, []);
+    assert_eq!(one.purge_audit(0).await, 0);
 }

@@ -1,356 +1,229 @@
 use super::*;
 
-pub(super) async fn read_back(stores: Stores) -> Kept {
-    with_key(&stores).await?;
-    let cooling = AccountState::CoolingDown {
-        until: NOW + 5,
-        failures: 3,
-    };
-    let kinds = [
-        record(7, 1),
-        VaultRecord {
-            state: cooling,
-            ..record(8, 2)
+/// A record is read as it was put.
+pub(super) async fn read_back(stores: Stores) {
+    let Stores { one, other } = stores.with_key().await;
+    let states = [
+        AccountState::Active,
+        AccountState::CoolingDown {
+            until: NOW + 5,
+            failures: 3,
         },
-        VaultRecord {
-            name: "Ada Lovelace / Jürgen".into(),
-            state: AccountState::NeedsReconnect,
-            scopes: Scopes::new(),
-            expires: None,
-            is_api_key: true,
-            sealed: SealedSecrets {
-                refresh: None,
-                ..sealed(KEY, 3)
-            },
-            ..record(9, 3)
-        },
-    ];
-    let doubted = [
         AccountState::Replaced { until: NOW + 6 },
         AccountState::Reconnected { until: NOW + 7 },
     ];
-    let doubted = doubted.map(|state| VaultRecord {
+    let records = states.map(|state| VaultRecord {
         state,
-        ..record(10, 4)
+        ..record(7, 1)
     });
-    let mut before = None;
-    for kind in kinds.into_iter().chain(doubted) {
-        let put = stores
-            .one
-            .write(put(&kind, before).audited(&granted()))
-            .await?;
-        expect("put", put, WriteOutcome::Kept)?;
-        expect(
-            "the record",
-            found(&stores.other).await?,
-            Some(kind.clone()),
-        )?;
-        before = Some(kind.version);
+    let key = VaultRecord {
+        name: "Ada Lovelace / Jürgen".into(),
+        state: AccountState::NeedsReconnect,
+        scopes: Scopes::new(),
+        expires: None,
+        is_api_key: true,
+        sealed: SealedSecrets {
+            refresh: None,
+            ..sealed(KEY, 3)
+        },
+        ..record(7, 3)
+    };
+    for (version, record) in (7..).zip(records.into_iter().chain([key])) {
+        let record = VaultRecord { version, ..record };
+        let change = match version {
+            7 => insert(&record),
+            _ => replace(&record, version - 1),
+        };
+        one.keeps("put", change).await;
+        assert_eq!(other.record().await, Some(record));
     }
-    Ok(())
 }
 
-pub(super) async fn apart(stores: Stores) -> Kept {
-    let tenants = [None, Some(""), Some("t"), Some("=t")];
+/// A user's records are theirs alone.
+pub(super) async fn apart(Stores { one, other }: Stores) {
     let mut holders = Vec::new();
-    for tenant in tenants {
-        stores
-            .one
-            .write(Change::add_key(&key_of(tenant, KEY), None))
-            .await?;
+    for tenant in [None, Some(""), Some("t"), Some("=t")] {
+        let added = Change::add_key(&key_of(tenant, KEY), None);
+        one.keeps("a key", added).await;
         let issuers = [None, Some(""), Some("i"), Some("t")];
         let of = issuers.map(|issuer| ["ada", "i", "it"].map(|it| holder(tenant, issuer, it)));
         holders.extend(of.into_iter().flatten());
     }
     for holder in &holders {
-        let accounts = [("github", "b"), ("github", "a"), ("Gitlab", "a"), ("", "")];
-        for (provider, name) in accounts {
+        for (provider, name) in [("github", "b"), ("github", "a"), ("Gitlab", "a"), ("", "")] {
             let record = VaultRecord {
                 account: holder.account(provider, name),
                 ..record(7, 1)
             };
-            let put = stores
-                .one
-                .write(Change::insert(&record).audited(&granted()))
-                .await?;
-            expect("put", put, WriteOutcome::Kept)?;
+            one.keeps("put", insert(&record)).await;
         }
     }
     for holder in &holders {
-        let all = stores.other.list::<VaultRecord>(Filter::of(holder)).await?;
-        let names = all
-            .iter()
-            .map(|it| (&*it.account.provider, &*it.account.account));
-        let wanted = vec![("", ""), ("Gitlab", "a"), ("github", "a"), ("github", "b")];
-        expect("all records", names.collect::<Vec<_>>(), wanted)?;
-        let others = all.iter().any(|record| record.account.holder != *holder);
-        expect("a record of another person", others, false)?;
-        let some = stores
-            .other
-            .list::<VaultRecord>(Filter::of(holder).at("github"))
-            .await?;
-        expect("the records at one provider", some.len(), 2)?;
-        let none = stores
-            .other
-            .list::<VaultRecord>(Filter::of(holder).at(""))
-            .await?;
-        expect("the records at the provider without a name", none.len(), 1)?;
+        let all = other.records(Filter::of(holder)).await;
+        let names = all.iter().map(|it| &it.account);
+        let names: Vec<_> = names.map(|it| (&*it.provider, &*it.account)).collect();
+        let expected = [("", ""), ("Gitlab", "a"), ("github", "a"), ("github", "b")];
+        assert_eq!(names, expected);
+        assert!(all.iter().all(|record| record.account.holder == *holder));
+        for (provider, count) in [("github", 2), ("", 1)] {
+            let some = other.records(Filter::of(holder).at(provider)).await;
+            assert_eq!(some.len(), count, "{provider:?}");
+        }
     }
-    Ok(())
 }
 
-pub(super) async fn shared(stores: Stores) -> Kept {
-    with_record(&stores).await?;
-    let (one, other) = (&stores.one, &stores.other);
-    one.write(Change::add_key(&key_of(None, KEY), None)).await?;
-    for (tenant, subject, provider, account) in [
-        (None, "bob", "github", "ada-l"),
-        (Some("t"), "bob", "github", "bob"),
-        (Some("t"), "bob", "google", "ada-l"),
+/// An account is found with every user who has connected it.
+pub(super) async fn shared(stores: Stores) {
+    let Stores { one, other } = stores.with_record().await;
+    let added = Change::add_key(&key_of(None, KEY), None);
+    one.keeps("a key", added).await;
+    for (tenant, subject, provider, account, name) in [
+        (None, "bob", "github", "ada-l", "Ada L"),
+        (Some("t"), "bob", "github", "bob", "Ada L"),
+        (Some("t"), "bob", "google", "ada-l", "Ada L"),
+        // This user's display name is the id of another account.
+        (None, "mallory", "github", "m-1", "ada-l"),
     ] {
-        let account = holder(tenant, None, subject).account(provider, account);
         let put = VaultRecord {
-            account,
+            account: holder(tenant, None, subject).account(provider, account),
+            name: name.into(),
             ..record(7, 1)
         };
-        one.write(Change::insert(&put).audited(&granted())).await?;
+        one.keeps("put", insert(&put)).await;
     }
-    // This user's display name is the id of another account.
-    let same = VaultRecord {
-        account: holder(None, None, "mallory").account("github", "m-1"),
-        name: "ada-l".into(),
-        ..record(7, 1)
-    };
-    one.write(Change::insert(&same).audited(&granted())).await?;
-    for (id, who) in [
-        ("ada-l", vec!["ada", "bob"]),
-        ("bob", vec!["bob"]),
-        ("Ada L", vec![]),
-        ("ADA-L", vec![]),
+    for (id, expected) in [
+        ("ada-l", &["ada", "bob"][..]),
+        ("bob", &["bob"]),
+        ("Ada L", &[]),
+        ("ADA-L", &[]),
     ] {
-        let found = other
-            .list::<VaultRecord>(Filter::anyones("github", id).most(9))
-            .await?;
+        let found = other.records(Filter::anyones("github", id).most(9)).await;
         let subjects = found.into_iter().map(|it| it.account.holder.subject);
         let mut subjects: Vec<_> = subjects.collect();
         subjects.sort();
-        let who: Vec<_> = who.into_iter().map(str::to_owned).collect();
-        expect("who has the account", subjects, who)?;
+        assert_eq!(subjects, expected, "{id}");
     }
-    let few = other
-        .list::<VaultRecord>(Filter::anyones("github", "ada-l").most(1))
-        .await?;
-    expect("at most one", few.len(), 1)
+    let few = Filter::anyones("github", "ada-l").most(1);
+    assert_eq!(other.records(few).await.len(), 1);
 }
 
-pub(super) async fn compared(stores: Stores) -> Kept {
-    with_record(&stores).await?;
-    let (one, other) = (&stores.one, &stores.other);
-    let put = other
-        .write(Change::insert(&record(8, 2)).audited(&granted()))
-        .await?;
-    expect("a second first record", put, WriteOutcome::Conflict)?;
-    let put = other
-        .write(Change::replace(&record(8, 2), 6).audited(&granted()))
-        .await?;
-    expect("a record for another version", put, WriteOutcome::Conflict)?;
-    expect("the record", found(one).await?, Some(record(7, 1)))?;
-    one.write(Change::lease(&account(), 7, lease(1, NOW + 10), NOW))
-        .await?;
-    let put = other
-        .write(Change::replace(&record(8, 2), 7).audited(&granted()))
-        .await?;
-    expect("a record for this version", put, WriteOutcome::Kept)?;
-    expect(
-        "the record, without a lease",
-        found(one).await?,
-        Some(record(8, 2)),
-    )?;
-    one.write(Change::remove(&account()).audited(&disconnected()))
-        .await?;
-    let put = other
-        .write(Change::replace(&record(9, 3), 8).audited(&granted()))
-        .await?;
-    expect("a record in place of none", put, WriteOutcome::Conflict)?;
-    Ok(())
-}
+/// A record is put in place of the version expected.
+pub(super) async fn compared(stores: Stores) {
+    let Stores { one, other } = stores.with_record().await;
+    let next = record(8, 2);
+    other.refuses("a second first record", insert(&next)).await;
+    other.refuses("another version", replace(&next, 6)).await;
+    assert_eq!(one.record().await, Some(record(7, 1)));
 
-pub(super) async fn put_at_a_time(stores: Stores) -> Kept {
-    with_key(&stores).await?;
-    for expected in [None, Some(7)] {
-        let put = at_a_time(&stores, |store, at| async move {
-            let version = 7 + u64::from(expected.is_some());
-            store
-                .write(put(&record(version, at), expected).audited(&granted()))
-                .await
-        });
-        let kept = put
-            .await?
-            .into_iter()
-            .filter(|it| *it == WriteOutcome::Kept);
-        expect("how many were kept", kept.count(), 1)?;
-    }
-    let lines = stores
-        .one
-        .list::<AuditEntry>(Filter::tenant(Some("t")).after(0).most(100))
-        .await?;
-    expect("lines of the audit", lines.len(), 2)?;
-    Ok(())
-}
+    one.keeps("a lease", leasing(7, 1, NOW + 10, NOW)).await;
+    other.keeps("this version", replace(&next, 7)).await;
+    assert_eq!(one.record().await, Some(next), "without a lease");
 
-pub(super) async fn leased(stores: Stores) -> Kept {
-    with_record(&stores).await?;
-    let (one, other, account) = (&stores.one, &stores.other, account());
-    let wrong = one
-        .write(Change::lease(&account, 6, lease(1, NOW + 10), NOW))
-        .await?
-        .is_kept();
-    expect("a lease of another version", wrong, false)?;
-    let first = one
-        .write(Change::lease(&account, 7, lease(1, NOW + 10), NOW))
-        .await?
-        .is_kept();
-    expect("the first lease", first, true)?;
-    let kept = found(other).await?.and_then(|record| record.lease);
-    expect("the lease of the record", kept, Some(lease(1, NOW + 10)))?;
-    let second = other
-        .write(Change::lease(&account, 7, lease(2, NOW + 99), NOW + 9))
-        .await?
-        .is_kept();
-    expect("a lease while another lasts", second, false)?;
-    let later = other
-        .write(Change::lease(&account, 7, lease(2, NOW + 99), NOW + 10))
-        .await?
-        .is_kept();
-    expect("a lease after it", later, true)?;
-    let missing = holder(Some("t"), None, "nobody").account("github", "x");
-    let none = one
-        .write(Change::lease(&missing, 7, lease(1, NOW + 10), NOW))
-        .await?
-        .is_kept();
-    expect("a lease of no record", none, false)?;
-    Ok(())
-}
-
-pub(super) async fn leased_at_a_time(stores: Stores) -> Kept {
-    with_record(&stores).await?;
-    let leases = at_a_time(&stores, |store, at| async move {
-        store
-            .write(Change::lease(&account(), 7, lease(at, NOW + 10), NOW))
-            .await
-    });
-    let given = leases.await?.into_iter().filter(|it| it.is_kept());
-    expect("how many were given", given.count(), 1)?;
-    Ok(())
-}
-
-pub(super) async fn fenced(stores: Stores) -> Kept {
-    with_record(&stores).await?;
-    let (one, other, account) = (&stores.one, &stores.other, account());
-    let unleased = one.write(renewal(&record(8, 2), 7, 1)).await?;
-    expect(
-        "a renewal without a lease",
-        unleased,
-        WriteOutcome::Conflict,
-    )?;
-    one.write(Change::lease(&account, 7, lease(1, NOW + 10), NOW))
-        .await?;
-    let wrong = one.write(renewal(&record(8, 2), 6, 1)).await?;
-    expect(
-        "a renewal of another version",
-        wrong,
-        WriteOutcome::Conflict,
-    )?;
+    one.keeps("removed", removal()).await;
     other
-        .write(Change::lease(&account, 7, lease(2, NOW + 99), NOW + 10))
-        .await?;
-    let late = one.write(renewal(&record(8, 2), 7, 1)).await?;
-    expect(
-        "a renewal after its lease was taken",
-        late,
-        WriteOutcome::Conflict,
-    )?;
-    let mine = other.write(renewal(&record(8, 3), 7, 2)).await?;
-    expect("a renewal", mine, WriteOutcome::Kept)?;
-    expect(
-        "the record, without a lease",
-        found(one).await?,
-        Some(record(8, 3)),
-    )?;
-    let again = other.write(renewal(&record(8, 3), 7, 2)).await?;
-    expect("the same renewal again", again, WriteOutcome::Conflict)?;
-    one.write(Change::lease(&account, 8, lease(3, NOW + 10), NOW))
-        .await?;
-    one.write(Change::remove(&account).audited(&disconnected()))
-        .await?;
-    one.write(Change::insert(&record(8, 4)).audited(&granted()))
-        .await?;
-    let gone = one.write(renewal(&record(9, 5), 8, 3)).await?;
-    expect(
-        "a renewal after the account was connected again",
-        gone,
-        WriteOutcome::Conflict,
-    )?;
-    Ok(())
+        .refuses("in place of none", replace(&record(9, 3), 8))
+        .await;
 }
 
-pub(super) async fn resealed(stores: Stores) -> Kept {
-    with_record(&stores).await?;
-    let (one, other, account) = (&stores.one, &stores.other, account());
+/// Of many who put at the same time, one does.
+pub(super) async fn put_at_a_time(stores: Stores) {
+    let stores = stores.with_key().await;
+    for is_first in [true, false] {
+        let put = stores.at_a_time(|store, at| async move {
+            let change = match is_first {
+                true => insert(&record(7, at)),
+                false => replace(&record(8, at), 7),
+            };
+            store.write(change).await
+        });
+        let kept = put.await.into_iter().filter(|it| it.is_kept());
+        assert_eq!(kept.count(), 1);
+    }
+    assert_eq!(stores.one.audit(0).await.len(), 2);
+}
+
+/// A lease is given once, until it runs out.
+pub(super) async fn leased(stores: Stores) {
+    let Stores { one, other } = stores.with_record().await;
+    one.refuses("another version", leasing(6, 1, NOW + 10, NOW))
+        .await;
+    one.keeps("the first", leasing(7, 1, NOW + 10, NOW)).await;
+    let kept = other.record().await.and_then(|record| record.lease);
+    assert_eq!(kept, Some(lease(1, NOW + 10)));
+    let early = leasing(7, 2, NOW + 99, NOW + 9);
+    other.refuses("while another lasts", early).await;
+    let later = leasing(7, 2, NOW + 99, NOW + 10);
+    other.keeps("after it", later).await;
+    let nobody = holder(Some("t"), None, "nobody").account("github", "x");
+    let none = Change::lease(&nobody, 7, lease(1, NOW + 10), NOW);
+    one.refuses("of no record", none).await;
+}
+
+/// Of many leases at the same time, one is given.
+pub(super) async fn leased_at_a_time(stores: Stores) {
+    let stores = stores.with_record().await;
+    let leases = stores
+        .at_a_time(|store, at| async move { store.write(leasing(7, at, NOW + 10, NOW)).await });
+    let given = leases.await.into_iter().filter(|it| it.is_kept());
+    assert_eq!(given.count(), 1);
+}
+
+/// A renewal needs the version and the lease.
+pub(super) async fn fenced(stores: Stores) {
+    let Stores { one, other } = stores.with_record().await;
+    one.refuses("without a lease", renewal(&record(8, 2), 7, 1))
+        .await;
+
+    one.keeps("a lease", leasing(7, 1, NOW + 10, NOW)).await;
+    one.refuses("another version", renewal(&record(8, 2), 6, 1))
+        .await;
+    let taken = leasing(7, 2, NOW + 99, NOW + 10);
+    other.keeps("another's lease", taken).await;
+    one.refuses("too late", renewal(&record(8, 2), 7, 1)).await;
+    other.keeps("a renewal", renewal(&record(8, 3), 7, 2)).await;
+    assert_eq!(one.record().await, Some(record(8, 3)), "without a lease");
+    other
+        .refuses("the same again", renewal(&record(8, 3), 7, 2))
+        .await;
+
+    one.keeps("a lease", leasing(8, 3, NOW + 10, NOW)).await;
+    one.keeps("disconnected", removal()).await;
+    one.keeps("connected again", insert(&record(8, 4))).await;
+    let late = renewal(&record(9, 5), 8, 3);
+    one.refuses("of the account before", late).await;
+}
+
+/// What is sealed anew keeps its version and its lease.
+pub(super) async fn resealed(stores: Stores) {
+    let Stores { one, other } = stores.with_record().await;
     let anew = VaultRecord {
         sealed: sealed(OTHER_KEY, 5),
         ..record(7, 5)
     };
-    let unknown = one.write(Change::reseal(&anew, &sealed(KEY, 1))).await?;
-    expect(
-        "under a key that is not there",
-        unknown,
-        WriteOutcome::UnknownKey,
-    )?;
-    one.write(Change::add_key(&key(OTHER_KEY), Some(KEY)))
-        .await?;
-    one.write(Change::lease(&account, 7, lease(1, NOW + 10), NOW))
-        .await?;
-    let there = other
-        .list::<VaultRecord>(
-            Filter::tenant(Some("t"))
-                .sealed_otherwise(OTHER_KEY)
-                .most(9),
-        )
-        .await?;
-    expect("records under other keys", there.len(), 1)?;
+    let before = sealed(KEY, 1);
+    let reseal = |record: &VaultRecord| Change::reseal(record, &before);
+    one.lacks_key("under no key", reseal(&anew)).await;
+
+    let second = Change::add_key(&key(OTHER_KEY), Some(KEY));
+    one.keeps("the second key", second).await;
+    one.keeps("a lease", leasing(7, 1, NOW + 10, NOW)).await;
+    let others = || of_tenant().sealed_otherwise(OTHER_KEY).most(9);
+    assert_eq!(other.records(others()).await.len(), 1);
     let elsewhere = VaultRecord {
         version: 6,
         ..anew.clone()
     };
-    let wrong = other
-        .write(Change::reseal(&elsewhere, &sealed(KEY, 1)))
-        .await?;
-    expect("another version", wrong, WriteOutcome::Conflict)?;
-    let done = other.write(Change::reseal(&anew, &sealed(KEY, 1))).await?;
-    expect("sealed anew", done, WriteOutcome::Kept)?;
-    let again = other
-        .write(Change::reseal(&record(7, 9), &sealed(KEY, 1)))
-        .await?;
-    expect(
-        "sealed anew from a key that it no longer has",
-        again,
-        WriteOutcome::Conflict,
-    )?;
-    let wanted = VaultRecord {
+    other.refuses("another version", reseal(&elsewhere)).await;
+    other.keeps("sealed anew", reseal(&anew)).await;
+    other
+        .refuses("a seal that is gone", reseal(&record(7, 9)))
+        .await;
+    let expected = VaultRecord {
         lease: Some(lease(1, NOW + 10)),
         ..anew
     };
-    expect("the record", found(one).await?, Some(wanted))?;
-    let there = other
-        .list::<VaultRecord>(
-            Filter::tenant(Some("t"))
-                .sealed_otherwise(OTHER_KEY)
-                .most(9),
-        )
-        .await?;
-    expect("records under other keys, then", there.len(), 0)?;
-    let renewed = one.write(renewal(&record(8, 3), 7, 1)).await?;
-    expect("the renewal meanwhile", renewed, WriteOutcome::Kept)?;
-    Ok(())
+    assert_eq!(one.record().await, Some(expected));
+    assert_eq!(other.records(others()).await.len(), 0);
+    let meanwhile = renewal(&record(8, 3), 7, 1);
+    one.keeps("the renewal meanwhile", meanwhile).await;
 }

@@ -2,238 +2,134 @@ use std::collections::BTreeSet;
 
 use super::*;
 
-pub(super) async fn keyed(stores: Stores) -> Kept {
-    let (one, account) = (&stores.one, account());
-    let put = one
-        .write(Change::insert(&record(7, 1)).audited(&granted()))
-        .await?;
-    expect("a record without a key", put, WriteOutcome::UnknownKey)?;
-    one.write(Change::add_key(&key_of(None, KEY), None)).await?;
-    let put = one
-        .write(Change::insert(&record(7, 1)).audited(&granted()))
-        .await?;
-    expect(
-        "a record under a key of another tenant",
-        put,
-        WriteOutcome::UnknownKey,
-    )?;
-    expect("records", found(one).await?, None)?;
-    with_record(&stores).await?;
-    let other = VaultRecord {
-        sealed: sealed(OTHER_KEY, 2),
+/// Nothing is sealed under a key that is not there.
+pub(super) async fn keyed(stores: Stores) {
+    let one = stores.one.clone();
+    one.lacks_key("no key", insert(&record(7, 1))).await;
+    let elsewhere = Change::add_key(&key_of(None, KEY), None);
+    one.keeps("a key of another tenant", elsewhere).await;
+    one.lacks_key("another tenant's", insert(&record(7, 1)))
+        .await;
+    assert_eq!(one.record().await, None);
+
+    let Stores { other, .. } = stores.with_record().await;
+    let secrets = sealed(OTHER_KEY, 2);
+    let unknown = VaultRecord {
+        sealed: secrets.clone(),
         ..record(8, 2)
     };
-    let put = one
-        .write(Change::replace(&other, 7).audited(&granted()))
-        .await?;
-    expect(
-        "a second record under no key",
-        put,
-        WriteOutcome::UnknownKey,
-    )?;
-    one.write(Change::lease(&account, 7, lease(1, NOW + 10), NOW))
-        .await?;
-    let renewal = one.write(renewal(&other, 7, 1)).await?;
-    expect("a renewal under no key", renewal, WriteOutcome::UnknownKey)?;
+    one.lacks_key("a second record", replace(&unknown, 7)).await;
+    one.keeps("a lease", leasing(7, 1, NOW + 10, NOW)).await;
+    one.lacks_key("a renewal", renewal(&unknown, 7, 1)).await;
     let revocation = Revocation {
-        sealed: sealed(OTHER_KEY, 2),
+        sealed: secrets,
         ..revocation(1, NOW)
     };
-    let added = one.write(Change::insert(&revocation)).await?;
-    expect("a revocation under no key", added, WriteOutcome::UnknownKey)?;
-    let wanted = VaultRecord {
+    let added = Change::insert(&revocation);
+    one.lacks_key("a revocation", added).await;
+    let expected = VaultRecord {
         lease: Some(lease(1, NOW + 10)),
         ..record(7, 1)
     };
-    expect("the record", found(&stores.other).await?, Some(wanted))?;
-    Ok(())
+    assert_eq!(other.record().await, Some(expected));
 }
 
-pub(super) async fn dropped(stores: Stores) -> Kept {
-    with_record(&stores).await?;
-    let (one, other, account) = (&stores.one, &stores.other, account());
-    let only = one.write(Change::drop_key(Some("t"), KEY)).await?.is_kept();
-    expect("the only key is dropped", only, false)?;
-    one.write(Change::add_key(&key(OTHER_KEY), Some(KEY)))
-        .await?;
-    let used = one.write(Change::drop_key(Some("t"), KEY)).await?.is_kept();
-    expect("a key of a record is dropped", used, false)?;
-    one.write(
-        Change::remove(&account)
-            .owing(&account, ([1; 16], NOW))
-            .audited(&disconnected()),
-    )
-    .await?;
-    let used = one.write(Change::drop_key(Some("t"), KEY)).await?.is_kept();
-    expect("a key of a revocation is dropped", used, false)?;
-    let revoked = audit(AuditEvent::Revoked);
-    one.write(Change::settle([1; 16], Settlement::Done).audited(&revoked))
-        .await?;
-    let newest = one
-        .write(Change::drop_key(Some("t"), OTHER_KEY))
-        .await?
-        .is_kept();
-    expect("the newest key is dropped", newest, false)?;
-    let unused = other
-        .write(Change::drop_key(Some("t"), KEY))
-        .await?
-        .is_kept();
-    expect("an unused key is dropped", unused, true)?;
-    let left = one.list::<TenantKey>(Filter::tenant(Some("t"))).await?;
-    expect("the keys left", left, vec![key(OTHER_KEY)])?;
-    Ok(())
+/// A key is dropped when nothing is sealed under it.
+pub(super) async fn dropped(stores: Stores) {
+    let Stores { one, other } = stores.with_record().await;
+    let drop_key = |key| Change::drop_key(Some("t"), key);
+    one.refuses("the only key", drop_key(KEY)).await;
+    let second = Change::add_key(&key(OTHER_KEY), Some(KEY));
+    one.keeps("the second key", second).await;
+    one.lacks_key("of a record", drop_key(KEY)).await;
+    one.keeps("disconnected", disconnection(1)).await;
+    one.lacks_key("of a revocation", drop_key(KEY)).await;
+    let done = Change::settle([1; 16], Settlement::Done);
+    one.keeps("revoked", done).await;
+    one.refuses("the newest", drop_key(OTHER_KEY)).await;
+    other.keeps("an unused key", drop_key(KEY)).await;
+    assert_eq!(one.keys(of_tenant()).await, [key(OTHER_KEY)]);
 }
 
-pub(super) async fn newest(stores: Stores) -> Kept {
-    let (one, other) = (&stores.one, &stores.other);
-    let first = at_a_time(&stores, |store, at| async move {
+/// A tenant has one newest key.
+pub(super) async fn newest(stores: Stores) {
+    let added = stores.at_a_time(|store, at| async move {
         let key = key(KeyId([at + 1; 8]));
-        Ok((
-            store.write(Change::add_key(&key, None)).await?.is_kept(),
-            key,
-        ))
+        let outcome = store.write(Change::add_key(&key, None)).await;
+        outcome.is_kept().then_some(key)
     });
-    let added: Vec<_> = first
-        .await?
-        .into_iter()
-        .filter(|(added, _)| *added)
-        .collect();
-    expect("how many first keys were added", added.len(), 1)?;
-    let first = added[0].1.clone();
-    let third = key(KeyId([200; 8]));
-    let wrong = other
-        .write(Change::add_key(&third, Some(third.id)))
-        .await?
-        .is_kept();
-    expect("a key after one that is not there", wrong, false)?;
-    let second = key(KeyId([100; 8]));
-    let added = other
-        .write(Change::add_key(&second, Some(first.id)))
-        .await?
-        .is_kept();
-    expect("the second key is added", added, true)?;
-    let late = one
-        .write(Change::add_key(&third, Some(first.id)))
-        .await?
-        .is_kept();
-    expect("a key after one that is not the newest", late, false)?;
-    let keys = one.list::<TenantKey>(Filter::tenant(Some("t"))).await?;
-    expect("the keys, the newest first", keys, vec![second, first])?;
-    let none = one.list::<TenantKey>(Filter::tenant(None)).await?;
-    expect("the keys of another tenant", none, vec![])?;
-    Ok(())
+    let added: Vec<_> = added.await.into_iter().flatten().collect();
+    let [first] = &added[..] else {
+        panic!("{added:?}");
+    };
+    let Stores { one, other } = stores;
+    let (second, third) = (key(KeyId([100; 8])), key(KeyId([200; 8])));
+    let after = |key: &TenantKey, newest: KeyId| Change::add_key(key, Some(newest));
+    let unknown = after(&third, third.id);
+    other.refuses("after one that is not there", unknown).await;
+    other.keeps("the second", after(&second, first.id)).await;
+    let late = after(&third, first.id);
+    one.refuses("after one that is not the newest", late).await;
+    assert_eq!(one.keys(of_tenant()).await, [second, first.clone()]);
+    assert_eq!(one.keys(Filter::tenant(None)).await, []);
 }
 
-pub(super) async fn rewrapped(stores: Stores) -> Kept {
-    let (one, other) = (&stores.one, &stores.other);
+/// A key is wrapped anew once.
+pub(super) async fn rewrapped(Stores { one, other }: Stores) {
     for tenant in [None, Some(""), Some("t")] {
-        one.write(Change::add_key(&key_of(tenant, KEY), None))
-            .await?;
+        let added = Change::add_key(&key_of(tenant, KEY), None);
+        one.keeps("a key", added).await;
     }
-    let next = async |last: &str| other.list::<TenantKey>(Filter::next_wrapped(last)).await;
-    let first = next("").await?.len();
-    expect("one key of three that are wrapped alike", first, 1)?;
-    let others = other
-        .list::<TenantKey>(Filter::wrapped_otherwise("kek").most(9))
-        .await?;
-    expect("keys that are wrapped otherwise", others.len(), 0)?;
-    let all = other
-        .list::<TenantKey>(Filter::wrapped_otherwise("new").most(9))
-        .await?;
-    let tenants: BTreeSet<_> = all.into_iter().map(|key| key.tenant).collect();
-    let wanted = [None, Some(String::new()), Some("t".to_owned())];
-    expect(
-        "tenants with keys to be wrapped anew",
-        tenants,
-        BTreeSet::from(wanted),
-    )?;
-    let few = other
-        .list::<TenantKey>(Filter::wrapped_otherwise("new").most(2))
-        .await?;
-    expect("at most two", few.len(), 2)?;
-    let (from, to) = (wrapped("kek", 1), wrapped("new", 9));
+    let next = async |last: &str| other.keys(Filter::next_wrapped(last)).await;
+    assert_eq!(next("").await.len(), 1, "of three that are wrapped alike");
+    let others = |kek: &str, most| other.keys(Filter::wrapped_otherwise(kek).most(most));
+    assert_eq!(others("kek", 9).await, []);
+    let tenants = others("new", 9).await.into_iter().map(|key| key.tenant);
+    let expected = [None, Some(String::new()), Some("t".to_owned())];
+    assert_eq!(tenants.collect::<BTreeSet<_>>(), BTreeSet::from(expected));
+    assert_eq!(others("new", 2).await.len(), 2);
+
+    let (from, to) = (wrapped("kek", 1).bytes, wrapped("new", 9));
     let anew = TenantKey {
         wrapped: to.clone(),
         ..key(KEY)
     };
-    let wrong = one
-        .write(Change::replace(&anew, &*to.bytes))
-        .await?
-        .is_kept();
-    expect("wrapped anew from what it is not", wrong, false)?;
-    let done = one
-        .write(Change::replace(&anew, &*from.bytes))
-        .await?
-        .is_kept();
-    expect("wrapped anew", done, true)?;
-    let again = other
-        .write(Change::replace(&anew, &*from.bytes))
-        .await?
-        .is_kept();
-    expect("wrapped anew twice", again, false)?;
-    let keys = other.list::<TenantKey>(Filter::tenant(Some("t"))).await?;
-    expect("the key", keys, vec![anew])?;
-    let left = other
-        .list::<TenantKey>(Filter::wrapped_otherwise("new").most(9))
-        .await?;
-    expect("keys left", left.len(), 2)?;
-    for (last, wanted) in [("", Some("kek")), ("kek", Some("new")), ("new", None)] {
-        let found = next(last).await?.pop().map(|key| key.wrapped.kek_id);
-        expect(
-            "a key of the next that wraps some",
-            found.as_deref(),
-            wanted,
-        )?;
+    let rewrap = |from: &[u8]| Change::replace(&anew, from);
+    one.refuses("from what it is not", rewrap(&to.bytes)).await;
+    one.keeps("wrapped anew", rewrap(&from)).await;
+    other.refuses("wrapped anew twice", rewrap(&from)).await;
+    assert_eq!(other.keys(of_tenant()).await, [anew.clone()]);
+    assert_eq!(others("new", 9).await.len(), 2);
+    for (last, expected) in [("", Some("kek")), ("kek", Some("new")), ("new", None)] {
+        let found = next(last).await.pop().map(|key| key.wrapped.kek_id);
+        assert_eq!(found.as_deref(), expected, "after {last:?}");
     }
-    Ok(())
 }
 
-pub(super) async fn deleted(stores: Stores) -> Kept {
-    with_record(&stores).await?;
-    let (one, other) = (&stores.one, &stores.other);
-    one.write(Change::insert(&revocation(1, NOW))).await?;
-    one.write(Change::add_key(&key_of(None, KEY), None)).await?;
+/// A deleted tenant has nothing but its audit.
+pub(super) async fn deleted(stores: Stores) {
+    let Stores { one, other } = stores.with_record().await;
+    let owed = Change::insert(&revocation(1, NOW));
+    one.keeps("a revocation", owed).await;
+    let added = Change::add_key(&key_of(None, KEY), None);
+    one.keeps("a key of another tenant", added).await;
     let elsewhere = VaultRecord {
         account: holder(None, Some("i"), "ada").account("github", "ada-l"),
         ..record(7, 1)
     };
-    let there = AuditRecord::of(&elsewhere.account, AuditEvent::Granted, NOW);
-    one.write(Change::insert(&elsewhere).audited(&there))
-        .await?;
-    let line = audit(AuditEvent::TenantDeleted);
-    expect("deleted", one.delete_tenant(Some("t"), &line).await?, true)?;
-    expect(
-        "deleted twice",
-        one.delete_tenant(Some("t"), &line).await?,
-        false,
-    )?;
-    expect("records", found(other).await?, None)?;
-    let revocations = other
-        .list::<Revocation>(Filter::of(&account().holder))
-        .await?;
-    expect("revocations", revocations, vec![])?;
-    expect(
-        "keys",
-        other.list::<TenantKey>(Filter::tenant(Some("t"))).await?,
-        vec![],
-    )?;
-    let put = other
-        .write(Change::insert(&record(7, 1)).audited(&granted()))
-        .await?;
-    expect(
-        "a record under the key that is gone",
-        put,
-        WriteOutcome::UnknownKey,
-    )?;
-    let lines = other
-        .list::<AuditEntry>(Filter::tenant(Some("t")).after(0).most(9))
-        .await?;
-    let events: Vec<_> = lines.iter().map(|it| it.record.event).collect();
-    let wanted = vec![AuditEvent::Granted, AuditEvent::TenantDeleted];
-    expect("the audit", events, wanted)?;
-    let kept = other
-        .list::<VaultRecord>(Filter::of(&elsewhere.account.holder))
-        .await?;
-    expect("the other tenant's record", kept, vec![elsewhere])?;
-    Ok(())
+    let there = Change::insert(&elsewhere);
+    one.keeps("a record of another tenant", there).await;
+
+    assert!(one.delete_tenant().await);
+    assert!(!one.delete_tenant().await, "deleted twice");
+    assert_eq!(other.record().await, None);
+    assert_eq!(other.owed().await, []);
+    assert_eq!(other.keys(of_tenant()).await, []);
+    let late = insert(&record(7, 1));
+    other.lacks_key("under the key that is gone", late).await;
+    let lines = other.audit(0).await.into_iter();
+    let events: Vec<_> = lines.map(|it| it.record.event).collect();
+    assert_eq!(events, [AuditEvent::Granted, AuditEvent::TenantDeleted]);
+    let kept = other.records(Filter::of(&elsewhere.account.holder)).await;
+    assert_eq!(kept, [elsewhere]);
 }

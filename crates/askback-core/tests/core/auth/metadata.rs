@@ -215,7 +215,6 @@ fn optional_members_may_be_null_or_empty() {
             "token_endpoint": "https://b.example/token",
             "registration_endpoint": "https://b.example/register",
             "revocation_endpoint": "https://b.example/revoke",
-            "device_authorization_endpoint": "https://b.example/device",
             "introspection_endpoint": "https://b.example/introspect",
             "jwks_uri": "https://b.example/keys",
             "scopes_supported": ["a"],
