@@ -19,7 +19,7 @@ use crate::{
     private_file,
     servers::{
         EntryShape, Folders, Format, Malformed, NotWrapped, Source, Unreadable, at, conceal_args,
-        read_at, write,
+        conceal_url, read_at, write,
     },
     target::Target,
 };
@@ -153,7 +153,7 @@ impl FoundEntry {
     }
 
     fn put_change(&self, page: &mut Page, name: &str, before: &Value, after: &Value) {
-        let [before, after] = [before, after].map(|entry| lines(self.shape(), name, entry));
+        let [before, after] = [before, after].map(|entry| lines(self.shape(), entry));
         for line in before.iter().filter(|line| !after.contains(line)) {
             page.quote_line("  - ", line.clone());
         }
@@ -266,17 +266,15 @@ pub fn undo(client: &'static KnownClient, name: &str) -> Result<(), Error> {
 }
 
 /// The members of an entry, one per line, without values that may be secrets.
-fn lines(shape: &EntryShape, name: &str, entry: &Value) -> Vec<String> {
+fn lines(shape: &EntryShape, entry: &Value) -> Vec<String> {
     let mut lines = Vec::new();
     if let Some(words) = shape.words(entry)
         && let Some((program, args)) = words.split_first()
     {
-        let args = conceal_args(name, args);
+        let args = conceal_args(args);
         lines.push(Target::child(program, &args).reach.shown());
     } else if let Some(url) = shape.url(entry) {
-        // A query may hold a secret.
-        let url = url.split(['?', '#']).next().unwrap_or_default();
-        lines.push(url.to_owned());
+        lines.push(conceal_url(url).to_owned());
     }
     for (member, value) in entry.as_object().into_iter().flatten() {
         if shape.names_server(member) {
