@@ -152,7 +152,7 @@ impl FoundEntry {
         page.line(words!("{}: {}", client.title(), given(path.display())));
     }
 
-    fn put_change(&self, page: &mut Page, name: &str, before: &Value, after: &Value) {
+    fn put_change(&self, page: &mut Page, before: &Value, after: &Value) {
         let [before, after] = [before, after].map(|entry| lines(self.shape(), entry));
         for line in before.iter().filter(|line| !after.contains(line)) {
             page.quote_line("  - ", line.clone());
@@ -203,7 +203,7 @@ pub fn install(client: &'static KnownClient, name: &str, options: &[String]) -> 
     private_file::write(&backup, &found.file.text)
         .map_err(|error| Error::unwritten(&backup, &error))?;
     found.file.replace(&text)?;
-    found.put_change(&mut page, name, &found.entry, &wrapped);
+    found.put_change(&mut page, &found.entry, &wrapped);
     page.line(words!("Backup: {}", given(backup.display())));
     if shape.url(&found.entry).is_some() {
         page.line("If the server wants a sign-in, sign in once: askback list --url URL");
@@ -260,7 +260,7 @@ pub fn undo(client: &'static KnownClient, name: &str) -> Result<(), Error> {
     fs::remove_file(&backup).map_err(|error| Error::unwritten(&backup, &error))?;
     let whole = found.file.format.read(&text).unwrap_or_default();
     let entry = at(&whole, &found.path).cloned().unwrap_or_default();
-    found.put_change(&mut page, name, &found.entry, &entry);
+    found.put_change(&mut page, &found.entry, &entry);
     page.line(words!("Start {} again.", client.title()));
     Ok(out::print(&page.take())?)
 }
