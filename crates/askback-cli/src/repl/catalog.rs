@@ -52,15 +52,6 @@ impl Repl<'_> {
         self.session.host.offer(offers);
     }
 
-    fn listed(&self) -> Vec<(String, &Catalog)> {
-        let talk = self.session.host.conversation();
-        let servers = self.servers();
-        let listed = servers
-            .map(|server| talk.server(server))
-            .filter_map(|server| Some((server.desk().asker().name.clone(), server.catalog()?)));
-        listed.collect()
-    }
-
     /// Returns the lines that can be typed about the items of a server. With `client`, the connection
     /// to the server, tools and resources also have their other lines.
     fn offers(&self, server: &str, lists: &Catalog, client: Option<&Client>) -> Vec<Offer> {
@@ -224,45 +215,6 @@ impl Repl<'_> {
         Ok(())
     }
 
-    /// Prints the lines that can be typed for every item whose name or description contains the text, on all servers.
-    pub(super) async fn find(&mut self, text: &str) -> Result<(), Error> {
-        let others = self.ask_others(CatalogPart::All);
-        let Session { client, host, .. } = &mut *self.session;
-        let own = attend(host, read(client, CatalogPart::All)).await?;
-        let home = self.session.host.desk().asker().name.clone();
-        let mut found = self.offers(&home, &own, None);
-        let others = self.session.host.attend(others).await?;
-        for (server, listed) in others {
-            match listed {
-                Ok(lists) => found.extend(self.offers(&server, &lists, None)),
-                Err(error) => self.tell_failed(&server, error),
-            }
-        }
-        found.retain(|offer| offer.has(text));
-        self.list(|page| {
-            if found.is_empty() {
-                page.say(
-                    Style::Plain,
-                    words!(
-                        "Nothing has {} in its name or in the words on it.",
-                        given(text).short()
-                    ),
-                );
-            }
-            for offer in &found {
-                page.quote_line("", &offer.line);
-                match &offer.about {
-                    About::Peer(about) if !about.raw().is_empty() => {
-                        page.quote_line("    ", about.clone());
-                    }
-                    About::Peer(_) | About::Ours(_) => {}
-                }
-            }
-        })?;
-        self.tell_absent();
-        Ok(())
-    }
-
     /// Asks the other connected servers, all at once, for this part of their catalogs. Does not start a server.
     fn ask_others(
         &self,
@@ -327,23 +279,6 @@ impl Repl<'_> {
         let mut page = out::stdout_page();
         put(&mut page);
         Ok(self.session.host.print(page.take().trimmed())?)
-    }
-
-    /// Adds to an "unknown name" error which other servers have the name.
-    pub(super) fn elsewhere(&self, error: Error, name: &str) -> Error {
-        let addresses = self.addresses();
-        let lines = self.listed().into_iter().filter_map(|(server, lists)| {
-            let has_it = lists.tools.iter().any(|tool| tool.name == name);
-            let line = line::tool(&addresses.write(&server, name)?)?;
-            has_it.then_some(line)
-        });
-        match lines.collect::<Vec<_>>() {
-            lines if lines.is_empty() => error,
-            lines => error.hint(words!(
-                "Another server has it: {}",
-                given(lines.join(", ")).short()
-            )),
-        }
     }
 }
 
