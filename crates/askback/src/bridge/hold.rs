@@ -39,11 +39,6 @@ pub(super) struct CallKey {
 }
 
 impl CallKey {
-    /// Returns the key of a request, which is the same for each round of a call.
-    ///
-    /// # Errors
-    ///
-    /// If the parameters cannot be read.
     pub(super) fn of(request: &OtherRequest) -> Result<Self> {
         Ok(Self {
             method: request.method().to_owned(),
@@ -139,7 +134,6 @@ impl HeldCalls {
         Arrival::First(self.last)
     }
 
-    /// The user is being asked in a call.
     pub(super) fn asks(&mut self, id: u64) {
         if let Some(call) = self.calls.get_mut(&id) {
             call.questions += 1;
@@ -154,7 +148,6 @@ impl HeldCalls {
         }
     }
 
-    /// The server has answered a call.
     pub(super) fn ends(&mut self, id: u64) {
         if let Some(call) = self.calls.get_mut(&id) {
             call.is_done = true;
@@ -177,12 +170,10 @@ impl HeldCalls {
         at.is_some_and(|at| self.expired.remove(at).is_some())
     }
 
-    /// Forgets a call.
     pub(super) fn forget(&mut self, id: u64) {
         self.calls.remove(&id);
     }
 
-    /// Says what to do for the request that waits for a call.
     pub(super) fn step(&mut self, id: u64, now: Duration) -> Step {
         let Some(call) = self.calls.get_mut(&id) else {
             return Step::Deliver;

@@ -35,7 +35,6 @@ pub(super) struct ExpectedOutput {
     starts: u64,
 }
 
-/// The output schema of one tool, compiled on the tool's first call.
 #[derive(Debug)]
 pub(super) struct OutputSchema {
     tool: String,

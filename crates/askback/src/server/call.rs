@@ -98,7 +98,6 @@ impl<T: Answer> HandlerCall<T> {
         self
     }
 
-    /// Runs the middleware and the handler, until the end or the next questions.
     pub(super) async fn run(&mut self) -> Result<Outcome<T>> {
         let bytes = self.incoming.kept_bytes() + self.rounds.kept_bytes();
         if bytes > WORTH_COUNTING {
@@ -228,7 +227,6 @@ impl<T: Answer> HandlerCall<T> {
         questions
     }
 
-    /// The time limits for the handler's work and for the user's answer.
     fn patience(&self) -> (Duration, Duration) {
         let limits = self.limits();
         match self.is_task() {

@@ -117,7 +117,6 @@ pub(crate) fn work_again(
 
 #[derive(Default)]
 struct ParkedState {
-    /// The questions that the client answered with an error, if it was parked.
     errors: Option<BTreeMap<String, Reply>>,
     /// For a task: whether it was a task from its beginning.
     task: Option<bool>,

@@ -167,7 +167,6 @@ impl ForwardCtx {
         self.peer.to_tell().notify(notification);
     }
 
-    /// Reserves room for data that is kept for the client.
     pub(crate) fn take_room(&self, bytes: usize) -> Result<Room, ErrorObject> {
         let mut charge = self.shared.kept.open(self.origin.principal.as_ref());
         let taken = charge.cover(bytes);
@@ -329,7 +328,6 @@ impl Server {
 }
 
 impl ServerBuilder {
-    /// Takes over another server's description of itself.
     pub(crate) fn described_as(
         mut self,
         info: Implementation,

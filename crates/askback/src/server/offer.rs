@@ -60,7 +60,6 @@ impl Visibility {
         })
     }
 
-    /// Whether callers may see different lists.
     pub(super) fn differs(&self) -> bool {
         self.0.is_some()
     }
@@ -132,7 +131,6 @@ pub(super) trait Offer: OfferDetails + Clone + 'static {
 
     fn name_of(description: &Self::Description) -> &str;
 
-    /// Checks the complete offer, and computes what its calls need.
     fn check(&mut self, limits: &Limits) -> Result<(), BuildError>;
 
     fn registry(catalog: &Catalog) -> &Registry<Self>;

@@ -36,17 +36,14 @@ impl<T: OfferDetails> Registry<T> {
         entries.filter(move |entry| entry.is_for(caller))
     }
 
-    /// All offers, visible or not.
     pub(super) fn entries(&self) -> &[Entry<T>] {
         &self.entries
     }
 
-    /// Finds an offer by name, visible or not.
     pub(super) fn get(&self, name: &str) -> Option<&Entry<T>> {
         self.by_name.get(name).map(|at| &self.entries[*at])
     }
 
-    /// Whether callers may see different lists.
     pub(super) fn differs(&self) -> bool {
         self.differs
     }

@@ -121,7 +121,6 @@ impl ResourceTemplate {
         self.completers.check(&self.description.name, known)
     }
 
-    /// Returns the values of the variables in a URI that fits.
     pub(super) fn matches(&self, uri: &str) -> Option<BTreeMap<String, String>> {
         self.template.as_ref()?.matches(uri)
     }

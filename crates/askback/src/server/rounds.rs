@@ -301,7 +301,6 @@ fn too_large() -> Error {
     ))
 }
 
-/// The binding of a state: it opens for this request only.
 fn binding<'a>(shared: &'a Shared, incoming: &'a Incoming) -> Result<Binding<'a>, CanonicalError> {
     let arguments = match incoming.arguments() {
         Arguments::Object(object) => canonical::digest_of(object)?,

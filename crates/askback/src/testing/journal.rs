@@ -17,7 +17,6 @@ const REQUEST: [u8; 16] = [3; 16];
 /// A journal size in bytes that is never reached.
 const AMPLE: usize = 64 << 20;
 
-/// A lease of ten seconds.
 const fn lease(node: u8, now: Millis) -> Lease {
     Lease {
         node: NodeId([node; 8]),

@@ -104,7 +104,6 @@ async fn claims(
     expect(&format!("{what} of `{name}`"), brief(&got), brief(&want))
 }
 
-/// Describes an outcome; a long value is given as its length.
 fn brief(claim: &Claim) -> String {
     match claim {
         Claim::Done(value) if value.len() > 32 => format!("Done({} bytes)", value.len()),

@@ -116,7 +116,6 @@ fn read(shared: &Shared, id: &str, principal: Option<&Principal>) -> Option<Toke
     (token.expires > shared.clock().now()).then_some(token)
 }
 
-/// The purpose of the seal.
 const NOTE: &str = "journal note";
 
 fn note_place(member: SessionId) -> String {

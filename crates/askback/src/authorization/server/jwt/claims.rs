@@ -25,7 +25,6 @@ pub(crate) struct ExpectedClaims<'a> {
 }
 
 impl Claims {
-    /// Checks the issuer, audience and time of a token, and returns when it expires.
     pub(crate) fn check(&self, expected: &ExpectedClaims<'_>) -> Result<Millis, TokenError> {
         if self.text("iss")? != expected.issuer {
             return Err(invalid("another issuer has issued it (`iss`)"));
