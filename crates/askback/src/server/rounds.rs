@@ -308,14 +308,9 @@ fn binding<'a>(shared: &'a Shared, incoming: &'a Incoming) -> Result<Binding<'a>
     };
     let principal = incoming.origin.principal.as_deref();
     Ok(Binding {
-        audience: shared.service(),
-        tenant: principal.and_then(|principal| principal.tenant.as_deref()),
-        issuer: principal.and_then(|principal| principal.issuer.as_deref()),
-        subject: principal.map(|principal| &*principal.subject),
-        client_id: principal.and_then(|principal| principal.client_id.as_deref()),
-        method: incoming.method,
         target: incoming.target.as_str(),
         arguments,
         revision: incoming.origin.revision.as_str(),
+        ..shared.binding(principal, incoming.method)
     })
 }

@@ -3,7 +3,7 @@
 use std::{any::Any, sync::Arc};
 
 use askback_core::{
-    ask::{Principal, keys::KeyRing},
+    ask::{Principal, keys::KeyRing, seal::Binding},
     engine::server::{Change, Origin, Profile, tells},
     limits::Limits,
     protocol::{Signature, TraceContext},
@@ -121,6 +121,25 @@ impl Shared {
     /// The name under which the processes of this service recognize each other's states.
     pub(crate) fn service(&self) -> &str {
         &self.service
+    }
+
+    /// The binding of what is sealed for a principal and a purpose, and for nothing more.
+    pub(crate) fn binding<'a>(
+        &'a self,
+        principal: Option<&'a Principal>,
+        method: &'a str,
+    ) -> Binding<'a> {
+        Binding {
+            audience: &self.service,
+            tenant: principal.and_then(|principal| principal.tenant.as_deref()),
+            issuer: principal.and_then(|principal| principal.issuer.as_deref()),
+            subject: principal.map(|principal| &*principal.subject),
+            client_id: principal.and_then(|principal| principal.client_id.as_deref()),
+            method,
+            target: "",
+            arguments: [0; 32],
+            revision: "",
+        }
     }
 
     pub(crate) fn keys(&self) -> Result<&KeyRing> {
