@@ -67,7 +67,6 @@ pub(crate) fn write_durably(path: &Path, content: &[u8]) -> io::Result<()> {
     file.sync_all()
 }
 
-/// Creates a private folder and its missing parents.
 pub(crate) fn create_folder(path: &Path) -> io::Result<()> {
     let mut builder = fs::DirBuilder::new();
     builder.recursive(true);

@@ -6,7 +6,6 @@ use askback_core::protocol::JsonObject;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
-/// The maximum size of front matter in bytes.
 const MAX_FRONT_MATTER_BYTES: usize = 64 << 10;
 
 /// Parses the front matter at the beginning of a text. A repeated member is an error, because programs differ in which

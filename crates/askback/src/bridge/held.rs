@@ -41,7 +41,6 @@ pub(super) struct HoldingUpstream {
     calls: Arc<LiveCalls>,
 }
 
-/// The held calls of one client.
 pub(super) struct LiveCalls {
     began: Instant,
     state: Mutex<LiveState>,
@@ -53,7 +52,6 @@ struct LiveState {
     live: HashMap<u64, Arc<LiveCall>>,
 }
 
-/// A call at the server.
 pub(super) struct LiveCall {
     id: u64,
     state: Mutex<CallState>,
@@ -65,7 +63,6 @@ pub(super) struct LiveCall {
 
 #[derive(Default)]
 struct CallState {
-    /// The request that waits for it.
     ctx: Option<ForwardCtx>,
     /// The last progress that the client was told.
     progress: f64,
@@ -104,7 +101,6 @@ impl LiveCalls {
         }
     }
 
-    /// Ends the work on all calls.
     pub(super) fn end(&self) {
         let live = mem::take(&mut self.lock().live);
         for call in live.into_values() {
@@ -123,7 +119,6 @@ impl LiveCalls {
         call.map(|call| call.withdrawal.clone()).unwrap_or_default()
     }
 
-    /// Forgets a call, and ends the work on it.
     fn forget(&self, call: &LiveCall) {
         let mut state = self.lock();
         state.held.forget(call.id);
@@ -153,7 +148,6 @@ impl LiveCalls {
         }
     }
 
-    /// Waits for a change, or until a time if one is given.
     async fn wait(&self, changed: impl Future<Output = ()>, until: Option<Duration>) {
         match until.and_then(|until| self.began.checked_add(until)) {
             None => changed.await,
@@ -170,7 +164,6 @@ impl LiveCalls {
     }
 }
 
-/// Records the end of a question when it is dropped.
 pub(super) struct AskingGuard {
     all: Arc<LiveCalls>,
     calls: Vec<Arc<LiveCall>>,
@@ -254,7 +247,6 @@ impl HoldingUpstream {
         }
     }
 
-    /// Answers a request, or gives it back.
     async fn answer(&self, request: OtherRequest, ctx: ForwardCtx) -> Result<Forwarded> {
         let client = ctx.client_info().cloned().unwrap_or_default();
         let hold = (self.hold)(&client, ctx.progress_token().is_some());
@@ -342,7 +334,6 @@ impl HoldingUpstream {
         Some((call, given_back))
     }
 
-    /// Begins to work on a call.
     fn begin(&self, call: &Arc<LiveCall>, request: OtherRequest, ctx: ForwardCtx, keep: Duration) {
         let (upstream, calls) = (Arc::clone(&self.upstream), Arc::clone(&self.calls));
         let of_work = Arc::clone(call);

@@ -39,11 +39,6 @@ pub(super) struct CallKey {
 }
 
 impl CallKey {
-    /// Returns the key of a request, which is the same for each round of a call.
-    ///
-    /// # Errors
-    ///
-    /// If the parameters cannot be read.
     pub(super) fn of(request: &OtherRequest) -> Result<Self> {
         Ok(Self {
             method: request.method().to_owned(),
@@ -139,7 +134,6 @@ impl HeldCalls {
         Arrival::First(self.last)
     }
 
-    /// The user is being asked in a call.
     pub(super) fn asks(&mut self, id: u64) {
         if let Some(call) = self.calls.get_mut(&id) {
             call.questions += 1;
@@ -154,7 +148,6 @@ impl HeldCalls {
         }
     }
 
-    /// The server has answered a call.
     pub(super) fn ends(&mut self, id: u64) {
         if let Some(call) = self.calls.get_mut(&id) {
             call.is_done = true;
@@ -177,12 +170,10 @@ impl HeldCalls {
         at.is_some_and(|at| self.expired.remove(at).is_some())
     }
 
-    /// Forgets a call.
     pub(super) fn forget(&mut self, id: u64) {
         self.calls.remove(&id);
     }
 
-    /// Says what to do for the request that waits for a call.
     pub(super) fn step(&mut self, id: u64, now: Duration) -> Step {
         let Some(call) = self.calls.get_mut(&id) else {
             return Step::Deliver;
@@ -231,10 +222,16 @@ mod tests {
         Duration::from_secs(seconds)
     }
 
+    #[track_caller]
+    fn arrives(calls: &mut HeldCalls, seconds: u64, expected: Arrival) {
+        let arrival = calls.arrive(key("a", 0), false, AFTER, at(seconds));
+        assert_eq!(arrival, expected);
+    }
+
     #[test]
     fn an_expired_call_is_not_made_again_unnoticed() {
         let mut calls = HeldCalls::default();
-        calls.arrive(key("a", 0), false, AFTER, at(0));
+        arrives(&mut calls, 0, Arrival::First(1));
         calls.asks(1);
         assert_eq!(calls.step(1, at(45)), Step::GiveBack);
         assert!(!calls.take_expired(&key("a", 0)));
@@ -242,32 +239,23 @@ mod tests {
         assert!(!calls.take_expired(&key("a", 1)));
         assert!(calls.take_expired(&key("a", 0)));
         assert!(!calls.take_expired(&key("a", 0)));
-        assert_eq!(
-            calls.arrive(key("a", 0), false, AFTER, at(9)),
-            Arrival::First(2)
-        );
+        arrives(&mut calls, 9, Arrival::First(2));
     }
 
     #[test]
     fn a_call_without_a_person_is_never_given_back() {
         let mut calls = HeldCalls::default();
-        assert_eq!(
-            calls.arrive(key("a", 0), false, AFTER, at(0)),
-            Arrival::First(1)
-        );
+        arrives(&mut calls, 0, Arrival::First(1));
         assert_eq!(calls.step(1, at(1000)), Step::Wait(None));
         calls.ends(1);
         assert_eq!(calls.step(1, at(1001)), Step::Deliver);
-        assert_eq!(
-            calls.arrive(key("a", 0), false, AFTER, at(1002)),
-            Arrival::First(2)
-        );
+        arrives(&mut calls, 1002, Arrival::First(2));
     }
 
     #[test]
     fn a_call_with_a_person_tells_of_it_and_is_given_back_in_time() {
         let mut calls = HeldCalls::default();
-        calls.arrive(key("a", 0), false, AFTER, at(100));
+        arrives(&mut calls, 100, Arrival::First(1));
         calls.asks(1);
         for (now, step) in [
             (110, Step::Wait(Some(at(115)))),
@@ -280,10 +268,7 @@ mod tests {
             assert_eq!(calls.step(1, at(now)), step, "{now}");
         }
         assert_eq!(calls.until(1, at(900)), Some(at(1045)));
-        assert_eq!(
-            calls.arrive(key("a", 0), false, AFTER, at(150)),
-            Arrival::Again(1, at(145))
-        );
+        arrives(&mut calls, 150, Arrival::Again(1, at(145)));
         assert_eq!(calls.until(1, at(900)), None);
         // The user has answered, and the server continues.
         calls.answers(1, at(50));
@@ -291,21 +276,15 @@ mod tests {
         assert_eq!(calls.step(1, at(195)), Step::GiveBack);
         calls.ends(1);
         // The result is delivered at once, and once.
-        assert_eq!(
-            calls.arrive(key("a", 0), false, AFTER, at(200)),
-            Arrival::Again(1, at(195))
-        );
+        arrives(&mut calls, 200, Arrival::Again(1, at(195)));
         assert_eq!(calls.step(1, at(200)), Step::Deliver);
-        assert_eq!(
-            calls.arrive(key("a", 0), false, AFTER, at(201)),
-            Arrival::First(2)
-        );
+        arrives(&mut calls, 201, Arrival::First(2));
     }
 
     #[test]
     fn a_call_whose_question_is_answered_at_once_is_not_given_back() {
         let mut calls = HeldCalls::default();
-        calls.arrive(key("a", 0), false, AFTER, at(0));
+        arrives(&mut calls, 0, Arrival::First(1));
         calls.asks(1);
         calls.answers(1, Duration::from_millis(20));
         assert_eq!(calls.step(1, at(60)), Step::Wait(None));
@@ -326,7 +305,7 @@ mod tests {
     #[test]
     fn a_question_that_comes_late_gives_the_call_back_at_once() {
         let mut calls = HeldCalls::default();
-        calls.arrive(key("a", 0), false, AFTER, at(0));
+        arrives(&mut calls, 0, Arrival::First(1));
         assert_eq!(calls.step(1, at(60)), Step::Wait(None));
         calls.asks(1);
         assert_eq!(calls.step(1, at(60)), Step::GiveBack);
@@ -364,20 +343,11 @@ mod tests {
     #[test]
     fn no_more_are_held_than_there_is_room_for() {
         let mut calls = HeldCalls::default();
-        for _ in 0..HELD_CALLS {
-            assert!(matches!(
-                calls.arrive(key("a", 0), false, AFTER, at(0)),
-                Arrival::First(_)
-            ));
+        for id in (1..).take(HELD_CALLS) {
+            arrives(&mut calls, 0, Arrival::First(id));
         }
-        assert_eq!(
-            calls.arrive(key("a", 0), false, AFTER, at(0)),
-            Arrival::Surplus
-        );
+        arrives(&mut calls, 0, Arrival::Surplus);
         calls.forget(7);
-        assert!(matches!(
-            calls.arrive(key("a", 0), false, AFTER, at(0)),
-            Arrival::First(_)
-        ));
+        arrives(&mut calls, 0, Arrival::First(HELD_CALLS as u64 + 1));
     }
 }

@@ -108,7 +108,6 @@ impl Withdrawal {
         self.0.get().copied()
     }
 
-    /// Sets the reason, unless there is one.
     fn set(&self, reason: WithdrawalReason) {
         // The first reason is the cause of the others.
         let _ = self.0.set(reason);

@@ -31,7 +31,6 @@ const QUIET: Duration = Duration::from_millis(20);
 /// The limit on one client's calls that run or wait for answers.
 const PARKS: usize = 256;
 
-/// The parked calls of a client, by the id in their states.
 #[derive(Default)]
 pub(super) struct Parks(Mutex<HashMap<String, Arc<Park>>>);
 
@@ -69,11 +68,6 @@ pub(super) enum RoundEnd {
 }
 
 impl Parks {
-    /// Parks a call and starts it.
-    ///
-    /// # Errors
-    ///
-    /// If there are too many calls.
     pub(super) fn begin(
         self: &Arc<Self>,
         ttl: Duration,
@@ -108,7 +102,6 @@ impl Parks {
         Ok((id, park))
     }
 
-    /// Returns the call of a state unless it was given up.
     pub(super) fn find(&self, id: &str) -> Option<Arc<Park>> {
         self.lock().get(id).cloned()
     }
@@ -287,7 +280,6 @@ impl Park {
     }
 }
 
-/// Withdraws the question on drop.
 struct AskedQuestion {
     park: Arc<Park>,
     key: String,

@@ -29,7 +29,6 @@ struct RecentRound {
 }
 
 impl RecentRounds {
-    /// Remembers the questions of a round for a short time.
     pub(super) fn add(&self, call: CallKey, round: InputRequiredResult, now: Instant) {
         let mut rounds = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         rounds.retain(|round| now.duration_since(round.sent) < ROUND_TTL);

@@ -46,7 +46,6 @@ type Hear = Arc<dyn Fn(Event) + Send + Sync>;
 pub(super) struct Session {
     answers: Arc<dyn Answers>,
     event: Option<Hear>,
-    /// The client, as it described itself.
     info: Implementation,
     limits: AskingLimits,
     calls: Mutex<HashMap<CallId, CallInProgress>>,
@@ -54,7 +53,6 @@ pub(super) struct Session {
     live_calls: Arc<LiveCalls>,
     /// The tasks of the subscriptions, by the client's request id.
     subscriptions: Mutex<HashMap<RequestId, AbortOnDrop>>,
-    /// The client, for messages outside its requests.
     client: OnceLock<ForwardClient>,
     server: OnceLock<Weak<Shared>>,
 }
@@ -70,7 +68,6 @@ struct CallInProgress {
 }
 
 impl CallInProgress {
-    /// The client's request that waits for it; `None` while it was given back.
     fn ctx(&self) -> Option<ForwardCtx> {
         match &self.held {
             Some(held) => held.ctx(),
@@ -195,7 +192,6 @@ impl Session {
         }
     }
 
-    /// Whether a question is answered in place of the client, whatever the client takes.
     pub(super) fn answers_for(&self, question: &InputRequest) -> bool {
         self.answers.answers_for(&self.info, question)
     }
@@ -308,7 +304,6 @@ impl Session {
         by == Some(AnswerSource::Client)
     }
 
-    /// Asks [`Answers`](super::Answers).
     pub(super) async fn answer_here(
         &self,
         question: HostQuestion,
@@ -450,7 +445,6 @@ impl Session {
         subscriptions.insert(subscription, AbortOnDrop(task.abort_handle()));
     }
 
-    /// Tells the client that the server refused or ended its subscription.
     fn subscription_ended(&self, id: &RequestId, ended: Result<(), ClientError>) {
         {
             let mut subscriptions = self.subscriptions();
@@ -481,7 +475,6 @@ impl Session {
     }
 }
 
-/// Ends the task of a subscription, and with it the subscription.
 struct AbortOnDrop(AbortHandle);
 
 impl Drop for AbortOnDrop {
@@ -504,7 +497,6 @@ async fn listen_until_end(upstream: Client, filter: SubscriptionFilter) -> Resul
     listening.ended().await
 }
 
-/// Whether questions of this kind are answered in place of clients.
 fn lends(lent: &ClientCapabilities, request: &InputRequest) -> bool {
     match request {
         InputRequest::Elicit(ElicitParams::Form(_)) => lent.elicits_form(),
@@ -514,7 +506,6 @@ fn lends(lent: &ClientCapabilities, request: &InputRequest) -> bool {
     }
 }
 
-/// Returns the link that a question is about, with its key.
 fn opened_link(question: &HostQuestion) -> Option<String> {
     match &question.request {
         InputRequest::Elicit(ElicitParams::Url(link)) => Some(format!(
@@ -526,7 +517,6 @@ fn opened_link(question: &HostQuestion) -> Option<String> {
     }
 }
 
-/// Returns the session unless its client is gone.
 fn there(session: Option<Arc<Session>>) -> Result<Arc<Session>> {
     session.ok_or_else(|| Error::protocol(ErrorObject::internal("the client has gone")))
 }

@@ -46,7 +46,6 @@ pub(super) struct Upstream {
     limits: AskingLimits,
     /// Whether the client has a session, on which it receives all list changes.
     has_session: bool,
-    /// The suffix of the client's title.
     mark: String,
     recent: RecentRounds,
 }
@@ -84,7 +83,6 @@ impl Upstream {
         }
     }
 
-    /// Answers a request, whose call may be given back to the client.
     pub(super) async fn answer(
         &self,
         request: ClientRequest,
@@ -249,7 +247,6 @@ impl Upstream {
         tool_error(why)
     }
 
-    /// Converts a client's request for a server that speaks another revision.
     async fn convert(
         &self,
         mut request: ClientRequest,
@@ -379,7 +376,6 @@ impl Upstream {
         RawJson::new(&answer).map_err(Error::internal)
     }
 
-    /// Answers the questions of a round that the client does not support.
     async fn answer_round(
         &self,
         asks: InputRequiredResult,
@@ -516,7 +512,6 @@ impl Forward for Upstream {
     }
 }
 
-/// Returns the target of a request in which a server may ask.
 pub(super) fn target(request: &OtherRequest) -> Option<CallTarget> {
     let kind = match request.method() {
         "tools/call" => CallTarget::Tool,
@@ -541,7 +536,6 @@ fn round_of(request: &OtherRequest) -> (Option<String>, Option<InputResponses>) 
     (round.request_state, round.input_responses)
 }
 
-/// Returns a tool error of the bridge. It is converted to the client's revision.
 pub(super) fn tool_error(why: impl Into<String>) -> Result<Forwarded> {
     Ok(Forwarded::Result {
         result: RawJson::new(&CallToolResult::error(why)).map_err(Error::internal)?,
@@ -549,7 +543,6 @@ pub(super) fn tool_error(why: impl Into<String>) -> Result<Forwarded> {
     })
 }
 
-/// Whether a request has the answers to questions of a previous round.
 pub(super) fn is_later_round(request: &OtherRequest) -> bool {
     let (state, answers) = round_of(request);
     state.is_some() || answers.is_some()

@@ -7,11 +7,6 @@ use std::{
     task::{Context, Poll, ready},
 };
 
-#[cfg(feature = "json-schema")]
-use std::sync::{Mutex, PoisonError};
-
-#[cfg(feature = "json-schema")]
-use askback_core::future::BoxFuture;
 use askback_core::{
     engine::client::{CallId, ClientError},
     protocol::{
@@ -41,15 +36,8 @@ pub struct PendingCall<T> {
     /// The schema that the result must fit; set when the call is sent.
     #[cfg(feature = "json-schema")]
     output: Option<ExpectedOutput>,
-    /// A check that first lists the tools of a restarted server. The lock is never held: it only makes the call `Sync`,
-    /// as it is without the feature.
-    #[cfg(feature = "json-schema")]
-    checking: Option<Mutex<OutputCheck<T>>>,
     result: PhantomData<fn() -> T>,
 }
-
-#[cfg(feature = "json-schema")]
-type OutputCheck<T> = BoxFuture<'static, Result<Received<T>, ClientError>>;
 
 /// Parameters of a request whose result may ask (2026-07-28, basic/patterns/mrtr, Supported Requests), for
 /// [`Client::call_round`]: [`CallToolParams`], [`GetPromptParams`] and [`ReadResourceParams`].
@@ -158,8 +146,6 @@ impl<T> PendingCall<T> {
             },
             #[cfg(feature = "json-schema")]
             output: None,
-            #[cfg(feature = "json-schema")]
-            checking: None,
             result: PhantomData,
         }
     }
@@ -178,40 +164,16 @@ impl<T: CallResult> Future for PendingCall<T> {
     ///
     /// If it is polled after completion.
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        #[cfg(feature = "json-schema")]
-        if let Some(checking) = &mut self.checking {
-            let checking = checking.get_mut().unwrap_or_else(PoisonError::into_inner);
-            return checking.as_mut().poll(cx);
-        }
         let received: Result<Received<T>, _> =
             ready!(self.poll_outcome(cx)).and_then(|raw| Received::read(raw, T::from_text));
         #[cfg(feature = "json-schema")]
         if let (Ok(result), Some(output)) = (&received, self.output.take())
             && let Some(of_tool) = result.of_tool()
         {
-            if output.is_current() {
-                output.check(of_tool)?;
-            } else {
-                let received = received?;
-                let mut checking = check_anew(received, output);
-                let checked = checking.as_mut().poll(cx);
-                self.checking = checked.is_pending().then(|| Mutex::new(checking));
-                return checked;
-            }
+            output.check(of_tool)?;
         }
         Poll::Ready(received)
     }
-}
-
-/// Checks a result against a fresh list of the server's tools, because the server was restarted during the call.
-#[cfg(feature = "json-schema")]
-fn check_anew<T: CallResult>(received: Received<T>, output: ExpectedOutput) -> OutputCheck<T> {
-    Box::pin(async move {
-        if let Some(of_tool) = received.of_tool() {
-            output.check_anew(of_tool).await?;
-        }
-        Ok(received)
-    })
 }
 
 impl<T> PendingCall<T> {
@@ -283,10 +245,7 @@ impl<T: CallResult> PendingCall<T> {
         if let (Outcome::Done(result), Some(output)) = (&value, self.output.take())
             && let Some(of_tool) = result.of_tool()
         {
-            match output.is_current() {
-                true => output.check(of_tool)?,
-                false => output.check_anew(of_tool).await?,
-            }
+            output.check(of_tool)?;
         }
         Ok(Received { value, raw })
     }

@@ -34,7 +34,6 @@ pub(super) struct Handles {
     pub(super) checks_results: bool,
 }
 
-/// Starts a client's driver and waits until the connection is open.
 pub(super) async fn start(
     profile: Profile,
     host: Arc<Host>,
@@ -459,7 +458,6 @@ impl Driver {
         }
     }
 
-    /// Ends everything, and the server last.
     async fn close(mut self) {
         self.calls.clear();
         self.questions.end().await;

@@ -101,8 +101,6 @@ impl Host {
     }
 }
 
-/// Passes a question to the function for its kind. The function exists, because the engine only passes on declared
-/// kinds.
 async fn put<Q, A>(
     answer: Option<&Answerer<Q, A>>,
     question: HostQuestion<Q>,

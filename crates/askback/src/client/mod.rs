@@ -40,7 +40,6 @@
 mod alarm;
 mod builder;
 mod call;
-mod clients;
 mod command;
 mod connection;
 mod driver;
@@ -92,7 +91,6 @@ use tokio::sync::{mpsc, oneshot};
 pub(crate) use builder::ClientBehind;
 pub use builder::{ClientBuilder, Protocol};
 pub use call::{PendingCall, RoundParams};
-pub use clients::Clients;
 pub use pages::List;
 pub use received::Received;
 pub use servers::{ServerCommand, ServerEntry, ServerUrl, ServersFile, ServersFileError};
@@ -273,18 +271,6 @@ impl Client {
         self.pages::<ListPromptsResult>().await
     }
 
-    /// Returns one page of the prompts.
-    ///
-    /// # Errors
-    ///
-    /// See [`ClientError`].
-    pub async fn prompts_page(
-        &self,
-        cursor: Option<String>,
-    ) -> Result<ListPromptsResult, ClientError> {
-        self.page(cursor).await
-    }
-
     /// Returns all resources.
     ///
     /// # Errors
@@ -294,18 +280,6 @@ impl Client {
         self.pages::<ListResourcesResult>().await
     }
 
-    /// Returns one page of the resources.
-    ///
-    /// # Errors
-    ///
-    /// See [`ClientError`].
-    pub async fn resources_page(
-        &self,
-        cursor: Option<String>,
-    ) -> Result<ListResourcesResult, ClientError> {
-        self.page(cursor).await
-    }
-
     /// Returns all resource templates.
     ///
     /// # Errors
@@ -313,18 +287,6 @@ impl Client {
     /// See [`ClientError`].
     pub async fn resource_templates(&self) -> Result<List<ResourceTemplate>, ClientError> {
         self.pages::<ListResourceTemplatesResult>().await
-    }
-
-    /// Returns one page of the resource templates.
-    ///
-    /// # Errors
-    ///
-    /// See [`ClientError`].
-    pub async fn resource_templates_page(
-        &self,
-        cursor: Option<String>,
-    ) -> Result<ListResourceTemplatesResult, ClientError> {
-        self.page(cursor).await
     }
 
     /// Calls a tool. The arguments are any value that serializes to an object, such as a struct, a map or

@@ -23,22 +23,18 @@ struct SchemaCache {
     bytes: usize,
     /// The number of times that the cache was cleared. Lists that were requested before are not stored.
     forgotten: u64,
+    /// The number of times that the server was started again.
     starts: u64,
-    is_listed: bool,
-    /// Whether the schemas are from before a restart.
-    is_lost: bool,
 }
 
-/// A tool whose result is pending, and the schema that it must fit.
+/// The schema that a pending result must fit, unless the server is started again before.
 #[derive(Debug)]
 pub(super) struct ExpectedOutput {
     client: Client,
-    tool: String,
-    schema: Option<Arc<OutputSchema>>,
+    schema: Arc<OutputSchema>,
     starts: u64,
 }
 
-/// The output schema of one tool, compiled on the tool's first call.
 #[derive(Debug)]
 pub(super) struct OutputSchema {
     tool: String,
@@ -62,8 +58,6 @@ impl Outputs {
         if is_first {
             known.schemas.clear();
             known.bytes = 0;
-            known.is_listed = true;
-            known.is_lost = false;
         }
         for tool in tools {
             known.remove(&tool.name);
@@ -79,20 +73,10 @@ impl Outputs {
         self.lock().forget();
     }
 
-    /// Clears the cache after a restart. If tools were listed before, they are listed again before the next result is
-    /// accepted.
     pub(super) fn restart(&self) {
         let mut known = self.lock();
-        let is_lost = known.is_listed || known.is_lost;
         known.forget();
-        known.is_lost = is_lost;
         known.starts = known.starts.wrapping_add(1);
-    }
-
-    /// Whether the server has restarted since `starts`, and whether its tools have to be listed.
-    fn since(&self, starts: u64) -> (bool, bool) {
-        let known = self.lock();
-        (known.starts != starts, known.is_lost)
     }
 
     /// Returns the output schema of a listed tool, if it has one.
@@ -131,8 +115,7 @@ impl Client {
         let starts = outputs.lock().starts;
         Some(ExpectedOutput {
             client: self.clone(),
-            tool: params.name.clone(),
-            schema: self.output_schema(outputs, &params.name),
+            schema: self.output_schema(outputs, &params.name)?,
             starts,
         })
     }
@@ -151,36 +134,17 @@ impl Client {
 }
 
 impl ExpectedOutput {
-    /// Whether a result can be checked at once: the server has not restarted since the call, and its tools need not be
-    /// listed again.
-    pub(super) fn is_current(&self) -> bool {
-        let outputs = self.client.outputs();
-        outputs.is_none_or(|outputs| outputs.since(self.starts) == (false, false))
-    }
-
-    pub(super) fn check(&self, result: &CallToolResult) -> Result<(), ClientError> {
-        match &self.schema {
-            Some(schema) => schema.check(result),
-            None => Ok(()),
-        }
-    }
-
-    /// Checks a result against the schema of the restarted server.
+    /// Checks a result. A server that was started again may have other schemas, which are unknown until its tools are
+    /// listed.
     ///
     /// # Errors
     ///
     /// As for [`OutputSchema::check`].
-    pub(super) async fn check_anew(self, result: &CallToolResult) -> Result<(), ClientError> {
-        let Some(outputs) = self.client.outputs() else {
-            return Ok(());
-        };
-        if outputs.since(self.starts).1 {
-            // A server that no longer lists its tools declares no schema, either.
-            drop(self.client.tools().await);
-        }
-        match self.client.output_schema(outputs, &self.tool) {
-            Some(schema) => schema.check(result),
-            None => Ok(()),
+    pub(super) fn check(&self, result: &CallToolResult) -> Result<(), ClientError> {
+        let outputs = self.client.outputs();
+        match outputs.is_some_and(|outputs| outputs.lock().starts == self.starts) {
+            true => self.schema.check(result),
+            false => Ok(()),
         }
     }
 }
@@ -190,8 +154,6 @@ impl SchemaCache {
         self.forgotten = self.forgotten.wrapping_add(1);
         self.schemas.clear();
         self.bytes = 0;
-        self.is_listed = false;
-        self.is_lost = false;
     }
 
     fn insert(&mut self, tool: String, schema: Schema) {

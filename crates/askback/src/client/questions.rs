@@ -33,7 +33,6 @@ impl Questions {
         }
     }
 
-    /// Returns the question of a task; `None` if it was withdrawn.
     pub(super) fn finish(&mut self, task: Id) -> Option<QuestionId> {
         let question = self.by_task.remove(&task)?;
         self.by_id.remove(&question);

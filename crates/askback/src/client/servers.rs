@@ -140,7 +140,6 @@ impl From<Text> for String {
     }
 }
 
-/// Reads a map of strings. Entries with `null` are left out.
 fn texts_by_name<'de, D: Deserializer<'de>>(json: D) -> Result<BTreeMap<String, String>, D::Error> {
     let texts: BTreeMap<String, Option<Text>> = json::or_default(json)?;
     let texts = texts.into_iter();

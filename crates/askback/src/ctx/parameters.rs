@@ -72,7 +72,6 @@ impl StateType {
 }
 
 impl States {
-    /// Adds a state; returns false if there already is one of this type.
     pub(crate) fn add<T: Send + Sync + 'static>(&mut self, state: T) -> bool {
         self.0.insert(TypeId::of::<T>(), Box::new(state)).is_none()
     }

@@ -159,7 +159,6 @@ impl<T> Elicit<T> {
         WitnessedElicit(self)
     }
 
-    /// Waits for the answer, which fits the form.
     fn poll_checked(&mut self, cx: &mut Context<'_>) -> Poll<Result<CheckedAnswer, AskError>> {
         match self.fault.take() {
             Some(fault) => Poll::Ready(Err(fault)),

@@ -31,7 +31,6 @@ pub(crate) struct Drive<T> {
 
 pub(crate) enum Turn<T> {
     Done(Result<T, Error>),
-    /// Its questions must be asked before it can continue.
     Ask,
     BecomeTask,
 }

@@ -65,11 +65,6 @@ pub(crate) struct Cell {
 
 /// A rule for accepting answers, in addition to their form.
 pub(crate) trait AnswerRule: Send + Sync {
-    /// Checks an answer that accepts.
-    ///
-    /// # Errors
-    ///
-    /// Fails if the answer does not count.
     fn check(&self, result: &ElicitResult) -> Result<(), AskError>;
 }
 
@@ -100,7 +95,6 @@ struct StartedFlow {
 pub(crate) struct FlowGuard<'a>(MutexGuard<'a, CellState>);
 
 impl Cell {
-    /// Creates the cell of a continued flow, or of one that starts on first use.
     pub(crate) fn new(
         flow: Option<Flow>,
         clock: Arc<dyn Clock>,

@@ -34,7 +34,6 @@ impl Progress {
         }
     }
 
-    /// Continues from the progress of another run of the handler.
     pub(crate) fn resume(&self, other: &Self) {
         let sent = other.with(|told| told.sent);
         self.with(|told| told.sent = sent);

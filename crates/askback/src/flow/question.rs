@@ -31,7 +31,6 @@ struct NewQuestion {
     missing: Option<Capability>,
     /// Whether an accepting answer only counts once it is released.
     holds: bool,
-    /// The answer should come with a receipt.
     has_challenge: bool,
 }
 
@@ -57,7 +56,6 @@ impl QuestionFuture {
         }
     }
 
-    /// Sets another key. Call before the first poll.
     pub(crate) fn rename(&mut self, key: Cow<'static, str>) {
         if let State::New(new) = &mut self.state {
             new.key = key;
@@ -91,7 +89,6 @@ impl QuestionFuture {
         Ok(())
     }
 
-    /// Names a link. Call before the first poll.
     pub(crate) fn name_link(&mut self, id: String) {
         if let State::New(new) = &mut self.state
             && let InputRequest::Elicit(ElicitParams::Url(link)) = &mut new.request
@@ -107,7 +104,6 @@ impl QuestionFuture {
         }
     }
 
-    /// Asks for a receipt with the answer, before the first poll.
     #[cfg(feature = "witness")]
     pub(crate) fn challenge(&mut self) {
         if let State::New(new) = &mut self.state {

@@ -31,7 +31,6 @@ enum State<'a, T> {
     Over,
 }
 
-/// What happens if a name is used twice.
 #[derive(Clone, Copy)]
 pub(crate) enum NamePolicy {
     /// An ordinal distinguishes the steps.

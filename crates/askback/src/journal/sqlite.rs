@@ -685,7 +685,6 @@ impl Journal for SqliteStore {
     }
 }
 
-/// The number of open questions, and the bytes of all calls.
 const OPEN_AND_BYTES: &str = "SELECT
     (SELECT count(*) FROM askback_events AS events
      JOIN askback_calls AS calls ON calls.id = events.call AND calls.is_over = 0

@@ -36,13 +36,10 @@ pub(crate) struct CompiledSchema {
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum SchemaError {
-    /// It is longer than [`limits.forms.schema_bytes`](crate::limits::FormLimits::schema_bytes).
     #[error("it is longer than the {0} bytes that are read of a schema")]
     TooLong(usize),
-    /// It is deeper than [`limits.forms.schema_depth`](crate::limits::FormLimits::schema_depth).
     #[error("it is nested deeper than {0} levels, its references followed")]
     TooDeep(usize),
-    /// Its references expand to too many parts.
     #[error("it is too large to be checked once its references are followed")]
     TooLarge,
     #[error("its dialect is {}, and 2020-12 and draft-07 are interpreted", QuotedName(.0))]
@@ -52,7 +49,6 @@ pub(crate) enum SchemaError {
     /// A part has its own `$id`, which changes the meaning of references in it.
     #[error("a part of it has an `$id` of its own, {}", QuotedName(.0))]
     Identified(String),
-    /// It is invalid in its dialect, or has an unsupported pattern.
     #[error("it is not valid: {0}")]
     Invalid(String),
 }

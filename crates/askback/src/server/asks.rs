@@ -14,12 +14,8 @@ use crate::flow::BoxFuture;
 pub(super) trait QuestionSender: Clone + Send + 'static {
     type Id: Send;
 
-    /// The error for a question whose call has ended.
     const OVER: &'static str;
 
-    /// # Errors
-    ///
-    /// If the call has ended, or there is no room for the question.
     fn send(
         &self,
         key: &str,

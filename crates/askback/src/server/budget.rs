@@ -75,7 +75,6 @@ pub(crate) enum NoRoom {
 #[cfg(feature = "http-server")]
 pub(crate) struct Shortage {
     pub(crate) why: NoRoom,
-    /// The total of all charges of the same owner.
     pub(crate) own: usize,
     /// How much other owners must give back before there is room, which may be more than they have.
     /// `None` if no amount is enough.
@@ -131,9 +130,6 @@ impl Budget {
         }
     }
 
-    /// # Errors
-    ///
-    /// [`NoRoom`].
     #[cfg(feature = "http-server")]
     pub(crate) fn take(
         &self,
@@ -243,7 +239,6 @@ impl Charge {
         }
     }
 
-    /// Moves up to this many units to a new charge.
     #[cfg(feature = "http-server")]
     pub(crate) fn split_off(&mut self, units: usize) -> Self {
         let wanted = units.checked_next_multiple_of(self.budget.grain);
@@ -269,7 +264,6 @@ impl Charge {
         Shortage { why, own, lacks }
     }
 
-    /// How much would be returned if only `units` were kept.
     #[cfg(feature = "http-server")]
     pub(crate) fn beyond(&self, units: usize) -> usize {
         let stays = units.checked_next_multiple_of(self.budget.grain);

@@ -31,7 +31,6 @@ use super::{
     budget::{Charge, NoRoom},
     checks::{InputCheck, OutputCheck},
     middleware,
-    registry::ScopeId,
     rounds::Rounds,
     trace,
 };
@@ -48,7 +47,6 @@ const WORTH_COUNTING: usize = 4 << 10;
 
 pub(super) struct HandlerCall<T> {
     pub(super) shared: Arc<Shared>,
-    scope: ScopeId,
     peer: CallPeer,
     pub(super) incoming: Arc<Incoming>,
     handler: ErasedHandler<Outcome<T>>,
@@ -65,7 +63,6 @@ pub(super) struct HandlerCall<T> {
 impl<T: Answer> HandlerCall<T> {
     pub(super) fn new(
         shared: &Arc<Shared>,
-        scope: ScopeId,
         peer: &CallPeer,
         incoming: Incoming,
         rounds: Rounds,
@@ -73,7 +70,6 @@ impl<T: Answer> HandlerCall<T> {
     ) -> Self {
         Self {
             shared: Arc::clone(shared),
-            scope,
             peer: peer.clone(),
             incoming: Arc::new(incoming),
             handler,
@@ -102,14 +98,13 @@ impl<T: Answer> HandlerCall<T> {
         self
     }
 
-    /// Runs the middleware and the handler, until the end or the next questions.
     pub(super) async fn run(&mut self) -> Result<Outcome<T>> {
         let bytes = self.incoming.kept_bytes() + self.rounds.kept_bytes();
         if bytes > WORTH_COUNTING {
             self.take_room(bytes)?;
         }
         let asked = self.rounds.continue_a_call();
-        let ended = if self.shared.handler_scope(self.scope).layers.is_empty() {
+        let ended = if self.shared.layers.is_empty() {
             self.handle().await
         } else {
             // Boxed, because it would make every call larger.
@@ -147,8 +142,7 @@ impl<T: Answer> HandlerCall<T> {
 
     async fn handle_inside_middleware(&mut self) -> Result<Outcome<T>> {
         let (shared, call) = (Arc::clone(&self.shared), Arc::clone(&self.incoming));
-        let layers = &shared.handler_scope(self.scope).layers;
-        let ended = middleware::around(layers, &call, self.handle()).await;
+        let ended = middleware::around(&shared.layers, &call, self.handle()).await;
         // The handler may have used another copy of the request.
         if call.principal_read.get() {
             self.incoming.principal_read.set();
@@ -206,9 +200,8 @@ impl<T: Answer> HandlerCall<T> {
         Ok(())
     }
 
-    /// The limits of the handler's own server, even if that server is mounted on another.
     pub(super) fn limits(&self) -> &Arc<Limits> {
-        &self.shared.handler_scope(self.scope).backing.limits
+        self.shared.limits()
     }
 
     fn open_room(&self) -> Charge {
@@ -234,7 +227,6 @@ impl<T: Answer> HandlerCall<T> {
         questions
     }
 
-    /// The time limits for the handler's work and for the user's answer.
     fn patience(&self) -> (Duration, Duration) {
         let limits = self.limits();
         match self.is_task() {
@@ -265,7 +257,7 @@ impl<T: Answer> HandlerCall<T> {
             incoming: Arc::clone(&self.incoming),
             peer,
             server: Arc::clone(&self.shared) as _,
-            backing: Arc::clone(&self.shared.handler_scope(self.scope).backing),
+            backing: Arc::clone(&self.shared.backing),
             parameters: Arc::clone(self.handler.parameters()),
         });
         Drive::new(cell, self.handler.call(ctx))

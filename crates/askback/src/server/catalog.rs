@@ -19,7 +19,7 @@ use super::{
     Prompt, Resource, ResourceTemplate, Tool,
     offer::{ChangeableLists, OfferDetails},
     page_cache::WrittenPages,
-    registry::{Entry, Registry, ScopeId},
+    registry::{Entry, Registry},
 };
 use crate::{error::Result, flow::BoxFuture, handler::ErasedHandler};
 
@@ -60,7 +60,6 @@ pub(super) struct ResourceReader {
     pub(super) mime_type: Option<String>,
     /// Whether the result is only for some callers.
     pub(super) private: bool,
-    pub(super) scope: ScopeId,
 }
 
 impl Catalog {
@@ -70,12 +69,12 @@ impl Catalog {
         self.all().next().is_none() && self.listers.is_empty()
     }
 
-    pub(super) fn all(&self) -> impl Iterator<Item = (&dyn OfferDetails, ScopeId)> {
+    pub(super) fn all(&self) -> impl Iterator<Item = &dyn OfferDetails> {
         fn of<T: OfferDetails + 'static>(
             registry: &Registry<T>,
-        ) -> impl Iterator<Item = (&dyn OfferDetails, ScopeId)> {
+        ) -> impl Iterator<Item = &dyn OfferDetails> {
             let entries = registry.entries().iter();
-            entries.map(|entry| (&*entry.item as &dyn OfferDetails, entry.scope))
+            entries.map(|entry| &*entry.item as &dyn OfferDetails)
         }
         let resources = of(&self.resources).chain(of(&self.templates));
         of(&self.tools).chain(of(&self.prompts)).chain(resources)
@@ -98,7 +97,7 @@ impl Catalog {
         } = changing;
         let lists = !self.listers.is_empty();
         let has_resources = !(self.resources.is_empty() && self.templates.is_empty()) || lists;
-        let mut completers = self.all().filter_map(|(item, _)| item.completers());
+        let mut completers = self.all().filter_map(OfferDetails::completers);
         let completes = completers.any(|completers| !completers.is_empty());
         let mut capabilities = ServerCapabilities {
             tools: (tools || !self.tools.is_empty()).then_some(ToolsCapability {
@@ -117,7 +116,7 @@ impl Catalog {
             logging: has(logs),
             ..declared
         };
-        if tools || self.all().any(|(item, _)| item.becomes_task()) {
+        if tools || self.all().any(OfferDetails::becomes_task) {
             capabilities.declare_tasks_extension();
         }
         #[cfg(feature = "skills")]
@@ -132,15 +131,13 @@ impl Catalog {
         let offered = found.offered();
         let private = offered.needs().are_some() || offered.visibility().differs();
         Some(match found {
-            ResourceMatch::Resource(Entry { item, scope, .. }) => ResourceReader {
-                scope: *scope,
+            ResourceMatch::Resource(Entry { item, .. }) => ResourceReader {
                 handler: item.handler.clone(),
                 variables: BTreeMap::new(),
                 mime_type: item.description.mime_type.clone(),
                 private,
             },
-            ResourceMatch::OfTemplate(Entry { item, scope, .. }, variables) => ResourceReader {
-                scope: *scope,
+            ResourceMatch::OfTemplate(Entry { item, .. }, variables) => ResourceReader {
                 handler: item.handler.clone(),
                 variables,
                 mime_type: item.description.mime_type.clone(),

@@ -42,11 +42,6 @@ pub(super) struct ToolSchemas<'a> {
 }
 
 impl InputCheck {
-    /// Compiles the schema.
-    ///
-    /// # Errors
-    ///
-    /// Fails if the schema is not an object schema or cannot be checked.
     pub(super) fn new(
         tool: &ToolSchemas<'_>,
         schema: &Schema,
@@ -88,11 +83,6 @@ impl InputCheck {
 }
 
 impl OutputCheck {
-    /// Compiles the schema.
-    ///
-    /// # Errors
-    ///
-    /// Fails if the schema cannot be checked.
     pub(super) fn new(tool: &ToolSchemas<'_>, schema: &Schema) -> Result<Self, BuildError> {
         #[cfg(feature = "json-schema")]
         let schema = tool.compile(schema, "output")?;

@@ -167,7 +167,6 @@ impl Completers {
         self.given.is_empty() && self.options.is_empty()
     }
 
-    /// Checks that each completer belongs to an argument of the offer.
     pub(super) fn check(
         &self,
         name: &str,
@@ -182,7 +181,6 @@ impl Completers {
         }
     }
 
-    /// Completes an argument. An argument without a completer has no completions.
     pub(super) async fn complete(
         &self,
         argument: &str,

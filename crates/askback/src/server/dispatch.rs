@@ -35,12 +35,10 @@ use super::{
     answer::{Answer, error_object, is_modern, tool_result},
     call::{HandlerCall, TaskTerms},
     complete::CompletionRequest,
-    handler_scope::HandlerScope,
     middleware,
     offer::{Offer, OfferDetails},
     page_cache::Message,
     rate::ThingHash,
-    registry::ScopeId,
     resource::complete_contents,
     rounds::Rounds,
     trace::Trace,
@@ -119,7 +117,6 @@ pub(crate) fn work_again(
 
 #[derive(Default)]
 struct ParkedState {
-    /// The questions that the client answered with an error, if it was parked.
     errors: Option<BTreeMap<String, Reply>>,
     /// For a task: whether it was a task from its beginning.
     task: Option<bool>,
@@ -204,13 +201,12 @@ impl CallContext {
 
     fn call<T: Answer>(
         &self,
-        scope: ScopeId,
         handler: &ErasedHandler<Outcome<T>>,
         incoming: Incoming,
         rounds: Rounds,
     ) -> HandlerCall<T> {
         let handler = handler.clone();
-        HandlerCall::new(&self.shared, scope, &self.peer, incoming, rounds, handler)
+        HandlerCall::new(&self.shared, &self.peer, incoming, rounds, handler)
     }
 
     /// Answers a request. The future is small for tool calls; everything else that may wait is
@@ -395,14 +391,13 @@ impl CallContext {
         params: CallToolParams,
         meta: RequestMeta,
     ) -> Result<Result<HandlerCall<CallToolResult>, CallToolResult>> {
-        let (tool, scope, thing) = self.find::<Tool>(&params.name)?;
+        let (tool, thing) = self.find::<Tool>(&params.name)?;
         let output = tool.output.as_deref();
         let taken = self.take_call(thing, "tools/call", &params.name);
         if let Err(error) = taken {
             return tool_result(Err(error), &self.origin, output).map(Err);
         }
         let incoming = self.incoming(
-            scope,
             "tools/call",
             params.name,
             Arguments::Object(params.arguments.unwrap_or_default()),
@@ -410,7 +405,7 @@ impl CallContext {
         );
         let goes_on = params.request_state.is_some();
         let rounds = self.rounds(params.request_state, params.input_responses);
-        let call = self.call(scope, &tool.handler, incoming, rounds);
+        let call = self.call(&tool.handler, incoming, rounds);
         let mut call = call.checks(Arc::clone(&tool.input), tool.output.clone());
         #[cfg(feature = "witness")]
         {
@@ -442,17 +437,16 @@ impl CallContext {
         params: GetPromptParams,
         meta: RequestMeta,
     ) -> Result<Outcome<askback_core::protocol::GetPromptResult>> {
-        let (prompt, scope, thing) = self.find::<Prompt>(&params.name)?;
+        let (prompt, thing) = self.find::<Prompt>(&params.name)?;
         self.take_call(thing, "prompts/get", &params.name)?;
         let incoming = self.incoming(
-            scope,
             "prompts/get",
             params.name,
             Arguments::Texts(params.arguments.unwrap_or_default()),
             meta,
         );
         let rounds = self.rounds(params.request_state, params.input_responses);
-        let mut call = self.call(scope, &prompt.handler, incoming, rounds);
+        let mut call = self.call(&prompt.handler, incoming, rounds);
         let mut outcome = call.run().await?;
         if let Outcome::Done(result) = &mut outcome
             && result.description.is_none()
@@ -477,14 +471,13 @@ impl CallContext {
         let reading = reading.ok_or_else(|| self.not_found(&params.uri))?;
         self.take_call(ThingHash::new("resources", ""), "resources/read", "")?;
         let incoming = self.incoming(
-            reading.scope,
             "resources/read",
             params.uri.clone(),
             Arguments::Texts(reading.variables),
             meta,
         );
         let rounds = self.rounds(params.request_state, params.input_responses);
-        let mut call = self.call(reading.scope, &reading.handler, incoming, rounds);
+        let mut call = self.call(&reading.handler, incoming, rounds);
         let mut outcome = call.run().await.map_err(|error| match error.kind() {
             Kind::NotFound => self.not_found(&params.uri),
             _ => error,
@@ -508,16 +501,16 @@ impl CallContext {
 
     async fn complete(&self, params: CompleteParams, meta: RequestMeta) -> Result<CompleteResult> {
         let argument = params.argument.name;
-        let (completed, scope) = match &params.reference {
+        let completed = match &params.reference {
             Reference::Prompt(reference) => {
-                let (prompt, scope, _) = self.find::<Prompt>(&reference.name)?;
+                let (prompt, _) = self.find::<Prompt>(&reference.name)?;
                 known_argument(prompt.has_argument(&argument), &argument, &reference.name)?;
-                (prompt as Arc<dyn OfferDetails>, scope)
+                prompt as Arc<dyn OfferDetails>
             }
             Reference::Resource(reference) => {
-                let (template, scope, _) = self.find::<ResourceTemplate>(&reference.uri)?;
+                let (template, _) = self.find::<ResourceTemplate>(&reference.uri)?;
                 known_argument(template.has_variable(&argument), &argument, &reference.uri)?;
-                (template as Arc<dyn OfferDetails>, scope)
+                template as Arc<dyn OfferDetails>
             }
         };
         self.take_call(ThingHash::new("completions", ""), "completion/complete", "")?;
@@ -531,11 +524,12 @@ impl CallContext {
             principal: self.origin.principal.clone(),
         };
         let most = self.shared.limits().server.completion_values;
-        let HandlerScope { layers, backing } = self.shared.handler_scope(scope);
+        let layers = &self.shared.layers;
         let call = (!layers.is_empty())
-            .then(|| self.completion(scope, completed.name(), &argument, &completing, meta));
+            .then(|| self.completion(completed.name(), &argument, &completing, meta));
         let complete = async {
-            let completion = completers.complete(&argument, completing, &backing.states, most);
+            let completion =
+                completers.complete(&argument, completing, &self.shared.backing.states, most);
             Ok(CompleteResult {
                 completion: completion.await?,
                 meta: None,
@@ -550,7 +544,6 @@ impl CallContext {
     /// Makes a completion request for middleware: the typed text is one of its arguments.
     fn completion(
         &self,
-        scope: ScopeId,
         target: &str,
         argument: &str,
         completing: &CompletionRequest,
@@ -559,7 +552,6 @@ impl CallContext {
         let mut arguments = completing.arguments.clone();
         arguments.insert(argument.to_owned(), completing.value.clone());
         self.incoming(
-            scope,
             "completion/complete",
             target.to_owned(),
             Arguments::Texts(arguments),
@@ -576,7 +568,6 @@ impl CallContext {
 
     fn incoming(
         &self,
-        scope: ScopeId,
         method: &'static str,
         target: String,
         arguments: Arguments,
@@ -591,7 +582,7 @@ impl CallContext {
             input_responses: Default::default(),
             request_state: None,
             principal_read: ReadFlag::default(),
-            limits: Arc::clone(&self.shared.handler_scope(scope).backing.limits),
+            limits: Arc::clone(self.shared.limits()),
         }
     }
 
@@ -608,11 +599,11 @@ impl CallContext {
     }
 
     /// Finds an offer by name, unless it is hidden from the caller.
-    fn find<T: Offer>(&self, name: &str) -> Result<(Arc<T>, ScopeId, ThingHash)> {
+    fn find<T: Offer>(&self, name: &str) -> Result<(Arc<T>, ThingHash)> {
         let catalog = self.shared.catalog.load();
         let registry = T::registry(&catalog);
         if let Some(entry) = registry.find(name, self.caller()) {
-            return Ok((Arc::clone(&entry.item), entry.scope, entry.thing));
+            return Ok((Arc::clone(&entry.item), entry.thing));
         }
         let known = registry.list(self.caller());
         let known = known.map(|entry| entry.item.name());

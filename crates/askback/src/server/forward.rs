@@ -167,7 +167,6 @@ impl ForwardCtx {
         self.peer.to_tell().notify(notification);
     }
 
-    /// Reserves room for data that is kept for the client.
     pub(crate) fn take_room(&self, bytes: usize) -> Result<Room, ErrorObject> {
         let mut charge = self.shared.kept.open(self.origin.principal.as_ref());
         let taken = charge.cover(bytes);
@@ -207,17 +206,11 @@ impl ForwardCtx {
     }
 
     fn binding<'a>(&'a self, request: &'a OtherRequest, arguments: [u8; 32]) -> Binding<'a> {
-        let principal = self.principal();
         Binding {
-            audience: self.shared.service(),
-            tenant: principal.and_then(|principal| principal.tenant.as_deref()),
-            issuer: principal.and_then(|principal| principal.issuer.as_deref()),
-            subject: principal.map(|principal| &*principal.subject),
-            client_id: principal.and_then(|principal| principal.client_id.as_deref()),
-            method: request.method(),
             target: request.target().unwrap_or_default(),
             arguments,
             revision: self.origin.revision.as_str(),
+            ..self.shared.binding(self.principal(), request.method())
         }
     }
 }
@@ -329,7 +322,6 @@ impl Server {
 }
 
 impl ServerBuilder {
-    /// Takes over another server's description of itself.
     pub(crate) fn described_as(
         mut self,
         info: Implementation,

@@ -22,7 +22,6 @@ impl LiveCatalog {
         }
     }
 
-    /// The current catalog, for code that does not wait.
     pub(super) fn load(&self) -> Guard<Arc<Catalog>> {
         self.now.load()
     }

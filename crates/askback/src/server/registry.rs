@@ -20,15 +20,10 @@ pub(super) struct Registry<T> {
 
 pub(super) struct Entry<T> {
     pub(super) item: Arc<T>,
-    pub(super) scope: ScopeId,
     /// The key for the rate limit.
     pub(super) thing: ThingHash,
     enabled: bool,
 }
-
-/// The index of an offer's handler scope: 0 is the server itself; mounted servers follow.
-#[derive(Debug, Clone, Copy, Default)]
-pub(super) struct ScopeId(pub(super) usize);
 
 impl<T: OfferDetails> Registry<T> {
     pub(super) fn find(&self, name: &str, caller: Option<&Principal>) -> Option<&Entry<T>> {
@@ -41,17 +36,14 @@ impl<T: OfferDetails> Registry<T> {
         entries.filter(move |entry| entry.is_for(caller))
     }
 
-    /// All offers, visible or not.
     pub(super) fn entries(&self) -> &[Entry<T>] {
         &self.entries
     }
 
-    /// Finds an offer by name, visible or not.
     pub(super) fn get(&self, name: &str) -> Option<&Entry<T>> {
         self.by_name.get(name).map(|at| &self.entries[*at])
     }
 
-    /// Whether callers may see different lists.
     pub(super) fn differs(&self) -> bool {
         self.differs
     }
@@ -61,7 +53,7 @@ impl<T: OfferDetails> Registry<T> {
     }
 
     /// Adds an item at the end, or returns it if its name is taken.
-    pub(super) fn add(&mut self, item: T, scope: ScopeId, thing: ThingHash) -> Result<(), T> {
+    pub(super) fn add(&mut self, item: T, thing: ThingHash) -> Result<(), T> {
         if self.by_name.contains_key(item.name()) {
             return Err(item);
         }
@@ -70,7 +62,6 @@ impl<T: OfferDetails> Registry<T> {
             .insert(item.name().to_owned(), self.entries.len());
         self.entries.push(Entry {
             item: Arc::new(item),
-            scope,
             thing,
             enabled: true,
         });
@@ -80,13 +71,13 @@ impl<T: OfferDetails> Registry<T> {
     /// Completes each item. This must not change names.
     pub(super) fn complete<E>(
         &mut self,
-        mut complete: impl FnMut(&mut T, ScopeId) -> Result<(), E>,
+        mut complete: impl FnMut(&mut T) -> Result<(), E>,
     ) -> Result<(), E>
     where
         T: Clone,
     {
         let mut entries = self.entries.iter_mut();
-        entries.try_for_each(|entry| complete(Arc::make_mut(&mut entry.item), entry.scope))
+        entries.try_for_each(|entry| complete(Arc::make_mut(&mut entry.item)))
     }
 
     pub(super) fn remove(&mut self, name: &str) -> Option<Arc<T>> {
@@ -135,7 +126,6 @@ impl<T> Clone for Entry<T> {
     fn clone(&self) -> Self {
         Self {
             item: Arc::clone(&self.item),
-            scope: self.scope,
             thing: self.thing,
             enabled: self.enabled,
         }

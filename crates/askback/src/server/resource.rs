@@ -55,10 +55,6 @@ impl Resource {
         }
     }
 
-    /// A URI is not prefixed, because other systems may know it.
-    #[expect(clippy::unused_self, reason = "other kinds have names")]
-    pub(super) fn prefix(&mut self, _: &str) {}
-
     pub(super) fn check(&self, _: &Limits) -> Result<(), BuildError> {
         check_uri(&self.description.uri, &self.description.uri)
     }
@@ -107,10 +103,6 @@ impl ResourceTemplate {
             .any(|variable| variable == name)
     }
 
-    /// A URI is not prefixed, because other systems may know it.
-    #[expect(clippy::unused_self, reason = "other kinds have names")]
-    pub(super) fn prefix(&mut self, _: &str) {}
-
     pub(super) fn check(&self, _: &Limits) -> Result<(), BuildError> {
         let Some(template) = &self.template else {
             return Err(BuildError::Template(self.description.uri_template.clone()));
@@ -129,7 +121,6 @@ impl ResourceTemplate {
         self.completers.check(&self.description.name, known)
     }
 
-    /// Returns the values of the variables in a URI that fits.
     pub(super) fn matches(&self, uri: &str) -> Option<BTreeMap<String, String>> {
         self.template.as_ref()?.matches(uri)
     }

@@ -1,7 +1,4 @@
 //! Seals and opens the state of a flow between two rounds of the stateless era.
-//!
-//! The limits of a state come from its handler's server, even if that server is mounted on another.
-//! Claims last as long as a state that can use them, so both limits must come from one server.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -304,7 +301,6 @@ fn too_large() -> Error {
     ))
 }
 
-/// The binding of a state: it opens for this request only.
 fn binding<'a>(shared: &'a Shared, incoming: &'a Incoming) -> Result<Binding<'a>, CanonicalError> {
     let arguments = match incoming.arguments() {
         Arguments::Object(object) => canonical::digest_of(object)?,
@@ -312,14 +308,9 @@ fn binding<'a>(shared: &'a Shared, incoming: &'a Incoming) -> Result<Binding<'a>
     };
     let principal = incoming.origin.principal.as_deref();
     Ok(Binding {
-        audience: shared.service(),
-        tenant: principal.and_then(|principal| principal.tenant.as_deref()),
-        issuer: principal.and_then(|principal| principal.issuer.as_deref()),
-        subject: principal.map(|principal| &*principal.subject),
-        client_id: principal.and_then(|principal| principal.client_id.as_deref()),
-        method: incoming.method,
         target: incoming.target.as_str(),
         arguments,
         revision: incoming.origin.revision.as_str(),
+        ..shared.binding(principal, incoming.method)
     })
 }

@@ -3,7 +3,7 @@
 use std::{any::Any, sync::Arc};
 
 use askback_core::{
-    ask::{Principal, keys::KeyRing},
+    ask::{Principal, keys::KeyRing, seal::Binding},
     engine::server::{Change, Origin, Profile, tells},
     limits::Limits,
     protocol::{Signature, TraceContext},
@@ -13,13 +13,12 @@ use tracing::Span;
 use super::{
     board::Board,
     budget::Budget,
-    handler_scope::HandlerScope,
     keys::Keys,
     live::LiveCatalog,
+    middleware::Layer,
     offer::{Cache, ChangeableLists},
     page::Pages,
     rate::{RateLimit, ThingHash},
-    registry::ScopeId,
     roots::{self, RootsWatch},
     rules::Rules,
 };
@@ -48,8 +47,8 @@ pub(crate) struct Shared {
     pub(super) trace_parent: Option<TraceParent>,
     pub(super) roots_changed: Option<roots::Handler>,
     pub(super) backing: Arc<Backing>,
-    /// The scopes of the handlers: the server's own, and one for each mounted server.
-    pub(super) handler_scopes: Vec<HandlerScope>,
+    /// Outermost first.
+    pub(super) layers: Vec<Layer>,
     pub(super) rate: Option<RateLimit>,
     pub(super) tasks: Board,
     pub(super) kept: Budget,
@@ -62,10 +61,6 @@ pub(crate) struct Shared {
 }
 
 impl Shared {
-    pub(super) fn handler_scope(&self, scope: ScopeId) -> &HandlerScope {
-        &self.handler_scopes[scope.0]
-    }
-
     /// Counts one call for the rate limit.
     ///
     /// # Errors
@@ -126,6 +121,25 @@ impl Shared {
     /// The name under which the processes of this service recognize each other's states.
     pub(crate) fn service(&self) -> &str {
         &self.service
+    }
+
+    /// The binding of what is sealed for a principal and a purpose, and for nothing more.
+    pub(crate) fn binding<'a>(
+        &'a self,
+        principal: Option<&'a Principal>,
+        method: &'a str,
+    ) -> Binding<'a> {
+        Binding {
+            audience: &self.service,
+            tenant: principal.and_then(|principal| principal.tenant.as_deref()),
+            issuer: principal.and_then(|principal| principal.issuer.as_deref()),
+            subject: principal.map(|principal| &*principal.subject),
+            client_id: principal.and_then(|principal| principal.client_id.as_deref()),
+            method,
+            target: "",
+            arguments: [0; 32],
+            revision: "",
+        }
     }
 
     pub(crate) fn keys(&self) -> Result<&KeyRing> {

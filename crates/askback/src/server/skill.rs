@@ -26,7 +26,6 @@ const ENCODED: AsciiSet = NON_ALPHANUMERIC
 
 const MAIN_FILE: &str = "SKILL.md";
 
-/// The maximum number of folders of a skill, including its own.
 const MAX_FOLDERS: usize = 512;
 
 /// The maximum length of a name, in characters (Agent Skills).
@@ -61,7 +60,6 @@ pub struct Skill {
     pub(super) visibility: Visibility,
 }
 
-/// A skill as clients see it.
 #[derive(Clone)]
 pub(super) struct OfferedSkill {
     pub(super) description: protocol::Skill,
@@ -125,7 +123,6 @@ impl Skill {
         self
     }
 
-    /// Returns the skill as clients see it, and the resources of its files.
     pub(super) fn offer(self) -> Result<(OfferedSkill, Vec<Resource>), BuildError> {
         let place = self
             .folder
@@ -278,7 +275,6 @@ fn media_type(path: &str, is_text: bool) -> &'static str {
     }
 }
 
-/// Reads the files of a folder and the folders in it.
 fn read_folder(root: &Path) -> Result<BTreeMap<String, Arc<[u8]>>, String> {
     let mut files = BTreeMap::new();
     let mut bytes_left = protocol::Skill::MAX_BYTES;

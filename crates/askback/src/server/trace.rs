@@ -185,7 +185,6 @@ pub(super) fn count_replay(method: &str) {
     );
 }
 
-/// Counts a call that this process continues because another process ended or gave it up.
 #[cfg(feature = "http-server")]
 pub(super) fn count_takeover() {
     tracing::event!(
@@ -195,7 +194,6 @@ pub(super) fn count_takeover() {
     );
 }
 
-/// Counts that hints of the bus may have been lost.
 #[cfg(feature = "http-server")]
 pub(super) fn count_gap() {
     tracing::event!(
@@ -205,7 +203,6 @@ pub(super) fn count_gap() {
     );
 }
 
-/// Counts a request that is rejected before any handler runs.
 pub(super) fn count_refusal(reason: &'static str) {
     tracing::event!(
         target: "askback::metrics",

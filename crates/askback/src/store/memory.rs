@@ -267,7 +267,6 @@ impl<K: Clone + Hash + Ord, V> Shelf<K, V> {
         Some(slot)
     }
 
-    /// Extends an entry's expiry to the later time. Returns whether the entry exists.
     fn lengthen(&mut self, key: K, expires: Millis) -> bool {
         let Some(mut slot) = self.remove(&key) else {
             return false;

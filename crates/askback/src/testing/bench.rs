@@ -43,12 +43,10 @@ pub(super) struct Bench {
 }
 
 impl Bench {
-    /// Starts the server with the keys and claims of the run, and connects to it.
     pub(super) fn connect(&self) -> Wire {
         self.start(|given| given)
     }
 
-    /// Starts the server again. Everything in its memory is lost.
     pub(super) fn restart(&self) -> Wire {
         self.start(|given| match given.outlives_process() {
             true => given,

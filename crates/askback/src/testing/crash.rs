@@ -43,7 +43,6 @@ impl Crash {
         self.happened.notified().await;
     }
 
-    /// Whether the process crashes instead of storing this value.
     fn is_now(&self, flow: FlowId, name: &str) -> bool {
         let mut state = self.lock();
         match &mut *state {

@@ -10,7 +10,6 @@ use super::{
     person::{Person, Reaction},
 };
 
-/// Pending answers, with the time at which they are sent.
 type Thoughts = Vec<(Instant, Value)>;
 
 pub(super) async fn run(bench: Bench, revision: Revision) -> Run {

@@ -1,12 +1,12 @@
-use std::{sync::Arc, time::Duration};
+use std::{fmt::Debug, sync::Arc, time::Duration};
 
 use tokio::task::JoinSet;
 
 use super::contract::{BrokenContract, CheckResult, expect, rules};
 use crate::journal::{
     AnswerOutcome, AnswerRequest, CallId, Event, FinishRequest, Journal, JournalStatus, Lease,
-    Millis, NodeId, Owner, ParkOutcome, ParkRequest, SessionId, SessionRequest, StoreError,
-    TakenCall,
+    Millis, NodeId, Owner, ParkOutcome, ParkRequest, SessionId, SessionNote, SessionRequest,
+    StoreError, StoreFuture, TakenCall,
 };
 
 const NOW: Millis = 1_800_000_000_000;
@@ -17,7 +17,6 @@ const REQUEST: [u8; 16] = [3; 16];
 /// A journal size in bytes that is never reached.
 const AMPLE: usize = 64 << 20;
 
-/// A lease of ten seconds.
 const fn lease(node: u8, now: Millis) -> Lease {
     Lease {
         node: NodeId([node; 8]),
@@ -70,6 +69,14 @@ fn failed(error: StoreError) -> String {
     format!("failed with {error:?}")
 }
 
+async fn gives<T: PartialEq + Debug>(
+    what: &str,
+    answer: StoreFuture<'_, T>,
+    want: T,
+) -> CheckResult {
+    expect(what, answer.await.map_err(failed)?, want)
+}
+
 fn event(text: &str, ask: Option<u32>) -> Event {
     Event {
         ask,
@@ -105,27 +112,49 @@ fn of_session(session: SessionId, owner: Option<Owner>) -> SessionRequest {
     }
 }
 
-async fn parks(journal: &dyn Journal, request: ParkRequest<'_>, want: ParkOutcome) -> CheckResult {
-    let got = journal.park(request).await.map_err(failed)?;
-    expect("to park a call", got, want)
+fn end(epoch: Option<u32>, events: &[Event]) -> FinishRequest<'_> {
+    FinishRequest {
+        call: CALL,
+        epoch,
+        events,
+        status: None,
+        expires: EXPIRES,
+    }
 }
 
-async fn answer(
-    journal: &dyn Journal,
-    ask: u32,
-    node: u8,
-    now: Millis,
-) -> Result<AnswerOutcome, String> {
+async fn parks(journal: &dyn Journal, request: ParkRequest<'_>, want: ParkOutcome) -> CheckResult {
+    gives("to park a call", journal.park(request), want).await
+}
+
+async fn waits(journal: &dyn Journal, request: ParkRequest<'_>) -> CheckResult {
+    parks(journal, request, ParkOutcome::Waiting).await
+}
+
+async fn answer(journal: &dyn Journal, ask: u32, node: u8) -> Result<AnswerOutcome, String> {
     let reply = format!("reply {ask}");
     let answer = AnswerRequest {
         call: CALL,
         session: SESSION,
         ask,
         reply: reply.as_bytes(),
-        lease: lease(node, now),
-        now,
+        lease: lease(node, NOW),
+        now: NOW,
     };
     journal.answer(answer).await.map_err(failed)
+}
+
+async fn answers(
+    what: &str,
+    journal: &dyn Journal,
+    (ask, node): (u32, u8),
+    want: AnswerOutcome,
+) -> CheckResult {
+    expect(what, answer(journal, ask, node).await?, want)
+}
+
+/// Answers a question, by which the call is taken.
+async fn takes(journal: &dyn Journal, ask: u32, want: TakenCall) -> CheckResult {
+    answers("the answer", journal, (ask, 7), AnswerOutcome::Taken(want)).await
 }
 
 fn taken(record: &str, epoch: u32, answers: &[u32], next_event: u64) -> TakenCall {
@@ -154,59 +183,39 @@ async fn taken_by_an_answer([journal, other]: [Arc<dyn Journal>; 2]) -> CheckRes
         first_event: 5,
         ..park(b"first", &events)
     };
-    parks(&*journal, request, ParkOutcome::Waiting).await?;
-    let want = AnswerOutcome::Taken(taken("first", 1, &[1], 7));
-    expect("the answer", answer(&*other, 1, 7, NOW).await?, want)?;
+    waits(&*journal, request).await?;
+    takes(&*other, 1, taken("first", 1, &[1], 7)).await?;
     // It continues from where it was parked again.
     let again = ParkRequest {
         epoch: 1,
         settled: &[1],
         ..park(b"second", &[])
     };
-    parks(&*other, again, ParkOutcome::Waiting).await?;
-    let want = AnswerOutcome::Taken(taken("second", 2, &[0], 7));
-    expect(
-        "the other answer",
-        answer(&*journal, 0, 7, NOW).await?,
-        want,
-    )
+    waits(&*other, again).await?;
+    takes(&*journal, 0, taken("second", 2, &[0], 7)).await
 }
 
 async fn first_answer([journal, other]: [Arc<dyn Journal>; 2]) -> CheckResult {
-    parks(
-        &*journal,
-        park(b"r", &[event("Sure?", Some(0))]),
-        ParkOutcome::Waiting,
-    )
-    .await?;
-    let want = AnswerOutcome::Taken(taken("r", 1, &[0], 2));
-    expect("the first", answer(&*journal, 0, 7, NOW).await?, want)?;
-    expect(
-        "the second",
-        answer(&*other, 0, 8, NOW).await?,
-        AnswerOutcome::Duplicate,
-    )?;
+    waits(&*journal, park(b"r", &[event("Sure?", Some(0))])).await?;
+    takes(&*journal, 0, taken("r", 1, &[0], 2)).await?;
+    answers("the second", &*other, (0, 8), AnswerOutcome::Duplicate).await?;
     let again = ParkRequest {
         epoch: 1,
         settled: &[0],
         ..park(b"s", &[])
     };
-    parks(&*journal, again, ParkOutcome::Waiting).await?;
-    let late = answer(&*other, 0, 8, NOW).await?;
-    expect(
-        "one after it is part of the record",
-        late,
-        AnswerOutcome::Duplicate,
-    )
+    waits(&*journal, again).await?;
+    let late = "one after it is part of the record";
+    answers(late, &*other, (0, 8), AnswerOutcome::Duplicate).await
 }
 
 async fn one_takes([journal, other]: [Arc<dyn Journal>; 2]) -> CheckResult {
     const NODES: u8 = 8;
-    parks(&*journal, park(b"r", &[]), ParkOutcome::Waiting).await?;
+    waits(&*journal, park(b"r", &[])).await?;
     let mut answering = JoinSet::new();
     for node in 0..NODES {
         let journal = Arc::clone(if node % 2 == 0 { &journal } else { &other });
-        answering.spawn(async move { answer(&*journal, u32::from(node), node, NOW).await });
+        answering.spawn(async move { answer(&*journal, u32::from(node), node).await });
     }
     let mut takers = 0;
     let mut kept = 0;
@@ -222,46 +231,37 @@ async fn one_takes([journal, other]: [Arc<dyn Journal>; 2]) -> CheckResult {
 }
 
 async fn answered_at_work([journal, other]: [Arc<dyn Journal>; 2]) -> CheckResult {
-    parks(&*journal, park(b"r", &[]), ParkOutcome::Waiting).await?;
-    answer(&*journal, 0, 7, NOW).await?;
-    expect(
-        "an answer meanwhile",
-        answer(&*other, 1, 8, NOW).await?,
-        AnswerOutcome::Kept,
-    )?;
+    waits(&*journal, park(b"r", &[])).await?;
+    answer(&*journal, 0, 7).await?;
+    answers("an answer meanwhile", &*other, (1, 8), AnswerOutcome::Kept).await?;
     let again = ParkRequest {
         epoch: 1,
         settled: &[0],
         ..park(b"s", &[])
     };
-    parks(
-        &*journal,
-        again,
-        ParkOutcome::Answered(taken("s", 1, &[1], 1)),
-    )
-    .await?;
+    let answered = ParkOutcome::Answered(taken("s", 1, &[1], 1));
+    parks(&*journal, again, answered).await?;
     let again = ParkRequest {
         record: b"t",
         settled: &[1],
         ..again
     };
-    parks(&*journal, again, ParkOutcome::Waiting).await
+    waits(&*journal, again).await
 }
 
 async fn parked_again([journal, other]: [Arc<dyn Journal>; 2]) -> CheckResult {
     let events = [event("Which?", Some(0)), event("How many?", Some(1))];
     let first = park(b"first", &events);
     for journal in [&journal, &other] {
-        parks(&**journal, first, ParkOutcome::Waiting).await?;
+        waits(&**journal, first).await?;
     }
     let log = other.read(CALL, SESSION, 0, 9).await.map_err(failed)?;
     let numbers = log.map(|log| log.events.iter().map(|it| it.number).collect::<Vec<_>>());
     expect("the messages", numbers, Some(vec![1, 2]))?;
-    let want = AnswerOutcome::Taken(taken("first", 1, &[0], 3));
-    expect("the answer", answer(&*journal, 0, 7, NOW).await?, want)?;
+    takes(&*journal, 0, taken("first", 1, &[0], 3)).await?;
     // Another process has it now.
     parks(&*other, first, ParkOutcome::Lost).await?;
-    answer(&*other, 1, 8, NOW).await?;
+    answer(&*other, 1, 8).await?;
     let more = [event("When?", Some(2))];
     let second = ParkRequest {
         epoch: 1,
@@ -281,36 +281,21 @@ async fn lost([journal, other]: [Arc<dyn Journal>; 2]) -> CheckResult {
         ..park(b"r", &[])
     };
     parks(&*journal, second, ParkOutcome::Lost).await?;
-    parks(&*journal, park(b"r", &[]), ParkOutcome::Waiting).await?;
-    answer(&*journal, 0, 7, NOW).await?;
+    waits(&*journal, park(b"r", &[])).await?;
+    answer(&*journal, 0, 7).await?;
     // Its process stops renewing the lease, and another process continues.
     let later = NOW + 10_000;
-    let due = other.due(lease(8, later), later, 9).await.map_err(failed)?;
-    expect("calls that are due", due, vec![taken_over("r", 2, &[0], 1)])?;
+    let due = other.due(lease(8, later), later, 9);
+    gives("calls that are due", due, vec![taken_over("r", 2, &[0], 1)]).await?;
     let late = [event("late", None)];
     let request = ParkRequest {
         epoch: 1,
         ..park(b"late", &late)
     };
     parks(&*journal, request, ParkOutcome::Lost).await?;
-    let end = FinishRequest {
-        call: CALL,
-        epoch: Some(1),
-        events: &late,
-        status: None,
-        expires: EXPIRES,
-    };
-    expect("an end", journal.finish(end).await.map_err(failed)?, false)?;
-    let end = FinishRequest {
-        epoch: Some(2),
-        ..end
-    };
-    expect("the end", other.finish(end).await.map_err(failed)?, true)?;
-    expect(
-        "a second end",
-        other.finish(end).await.map_err(failed)?,
-        false,
-    )
+    gives("an end", journal.finish(end(Some(1), &late)), false).await?;
+    gives("the end", other.finish(end(Some(2), &late)), true).await?;
+    gives("a second end", other.finish(end(Some(2), &late)), false).await
 }
 
 async fn goes_on([journal, other]: [Arc<dyn Journal>; 2]) -> CheckResult {
@@ -318,33 +303,29 @@ async fn goes_on([journal, other]: [Arc<dyn Journal>; 2]) -> CheckResult {
         wake: Some(NOW + 5),
         ..park(b"r", &[])
     };
-    parks(&*journal, request, ParkOutcome::Waiting).await?;
+    waits(&*journal, request).await?;
     for (now, want) in [
         (NOW + 4, Vec::new()),
         (NOW + 5, vec![taken("r", 1, &[], 1)]),
         (NOW + 5, Vec::new()),
     ] {
-        let due = other.due(lease(7, now), now, 9).await.map_err(failed)?;
-        expect("calls that are due", due, want)?;
+        let due = other.due(lease(7, now), now, 9);
+        gives("calls that are due", due, want).await?;
     }
     // A renewed lease has not ended.
-    other
-        .renew(&[(CALL, 1)], NOW + 20_000)
-        .await
-        .map_err(failed)?;
-    other
-        .renew(&[(CALL, 0)], NOW + 90_000)
-        .await
-        .map_err(failed)?;
+    for (epoch, until) in [(1, NOW + 20_000), (0, NOW + 90_000)] {
+        let renewed = other.renew(&[(CALL, epoch)], until).await;
+        renewed.map_err(failed)?;
+    }
     for (now, want) in [
         (NOW + 19_999, Vec::new()),
         (NOW + 20_000, vec![taken_over("r", 2, &[], 1)]),
     ] {
-        let due = journal.due(lease(8, now), now, 9).await.map_err(failed)?;
-        expect("calls that are due", due, want)?;
+        let due = journal.due(lease(8, now), now, 9);
+        gives("calls that are due", due, want).await?;
     }
-    let due = journal.due(lease(9, NOW + 90_000), NOW + 90_000, 0).await;
-    expect("none of them", due.map_err(failed)?, Vec::new())
+    let due = journal.due(lease(9, NOW + 90_000), NOW + 90_000, 0);
+    gives("none of them", due, Vec::new()).await
 }
 
 async fn logged([journal, other]: [Arc<dyn Journal>; 2]) -> CheckResult {
@@ -353,59 +334,50 @@ async fn logged([journal, other]: [Arc<dyn Journal>; 2]) -> CheckResult {
         first_event: 4,
         ..park(b"r", &events)
     };
-    parks(&*journal, request, ParkOutcome::Waiting).await?;
-    let read = async |after, most| {
-        let log = other
-            .read(CALL, SESSION, after, most)
-            .await
-            .map_err(failed)?;
-        let log = log.ok_or("there is no log")?;
+    waits(&*journal, request).await?;
+    let check = async |what, (after, most), want: &[(u64, bool, &str)], is_over| {
+        let log = other.read(CALL, SESSION, after, most);
+        let log = log.await.map_err(failed)?.ok_or("there is no log")?;
         let events = log.events.into_iter();
-        let events: Vec<_> = events
-            .map(|event| (event.number, event.is_answered, event.message))
+        let got: Vec<_> = events
+            .map(|it| (it.number, it.is_answered, it.message))
             .collect();
-        Ok::<_, String>((events, log.is_over))
+        let want = want.iter();
+        let want = want
+            .map(|(number, is_answered, text)| (*number, *is_answered, text.as_bytes().to_vec()));
+        expect(what, (got, log.is_over), (want.collect(), is_over))
     };
-    let a = |is_answered| (4, is_answered, b"a".to_vec());
-    let b = (5, false, b"b".to_vec());
-    expect(
+    check(
         "the log",
-        read(0, 9).await?,
-        (vec![a(false), b.clone()], false),
-    )?;
-    expect("its end", read(5, 9).await?, (Vec::new(), false))?;
-    answer(&*journal, 0, 7, NOW).await?;
-    expect(
-        "the log",
-        read(3, 9).await?,
-        (vec![a(true), b.clone()], false),
-    )?;
+        (0, 9),
+        &[(4, false, "a"), (5, false, "b")],
+        false,
+    )
+    .await?;
+    check("its end", (5, 9), &[], false).await?;
+    answer(&*journal, 0, 7).await?;
+    check("the log", (3, 9), &[(4, true, "a"), (5, false, "b")], false).await?;
     let last = [event("c", None)];
-    let end = FinishRequest {
-        call: CALL,
-        epoch: Some(1),
-        events: &last,
-        status: None,
-        expires: EXPIRES,
-    };
-    journal.finish(end).await.map_err(failed)?;
-    let c = (6, false, b"c".to_vec());
-    expect(
+    journal.finish(end(Some(1), &last)).await.map_err(failed)?;
+    check(
         "a part of the log",
-        read(3, 2).await?,
-        (vec![a(true), b.clone()], false),
-    )?;
-    expect("the rest of the log", read(4, 2).await?, (vec![b, c], true))?;
-    expect("what is behind it", read(6, 2).await?, (Vec::new(), true))
+        (3, 2),
+        &[(4, true, "a"), (5, false, "b")],
+        false,
+    )
+    .await?;
+    check(
+        "the rest of the log",
+        (4, 2),
+        &[(5, false, "b"), (6, false, "c")],
+        true,
+    )
+    .await?;
+    check("what is behind it", (6, 2), &[], true).await
 }
 
 async fn in_its_session([journal, _]: [Arc<dyn Journal>; 2]) -> CheckResult {
-    parks(
-        &*journal,
-        park(b"r", &[event("a", Some(0))]),
-        ParkOutcome::Waiting,
-    )
-    .await?;
+    waits(&*journal, park(b"r", &[event("a", Some(0))])).await?;
     let other = SessionId([9; 16]);
     let stolen = AnswerRequest {
         call: CALL,
@@ -415,120 +387,94 @@ async fn in_its_session([journal, _]: [Arc<dyn Journal>; 2]) -> CheckResult {
         lease: lease(7, NOW),
         now: NOW,
     };
-    let answered = journal.answer(stolen).await.map_err(failed)?;
-    expect(
-        "an answer in another session",
-        answered,
-        AnswerOutcome::Unknown,
-    )?;
-    let read = journal.read(CALL, other, 0, 9).await.map_err(failed)?;
-    expect("its log in another session", read, None)?;
-    let cancelled = journal.cancel(other, REQUEST).await.map_err(failed)?;
-    expect("to cancel it in another session", cancelled, false)?;
     let unknown = AnswerRequest {
         call: CallId([9; 16]),
         session: SESSION,
         ..stolen
     };
-    let answered = journal.answer(unknown).await.map_err(failed)?;
-    expect(
-        "an answer to another call",
-        answered,
-        AnswerOutcome::Unknown,
-    )?;
-    let want = AnswerOutcome::Taken(taken("r", 1, &[0], 2));
-    expect("the answer", answer(&*journal, 0, 7, NOW).await?, want)
+    let what = "an answer in another session";
+    gives(what, journal.answer(stolen), AnswerOutcome::Unknown).await?;
+    let what = "an answer to another call";
+    gives(what, journal.answer(unknown), AnswerOutcome::Unknown).await?;
+    let read = journal.read(CALL, other, 0, 9);
+    gives("its log in another session", read, None).await?;
+    let cancelled = journal.cancel(other, REQUEST);
+    gives("to cancel it in another session", cancelled, false).await?;
+    takes(&*journal, 0, taken("r", 1, &[0], 2)).await
 }
 
 async fn ended([journal, other]: [Arc<dyn Journal>; 2]) -> CheckResult {
-    parks(&*journal, park(b"r", &[]), ParkOutcome::Waiting).await?;
-    let cancelled = other.cancel(SESSION, [9; 16]).await.map_err(failed)?;
-    expect("to cancel another request", cancelled, false)?;
-    let cancelled = other.cancel(SESSION, REQUEST).await.map_err(failed)?;
-    expect("to cancel it", cancelled, true)?;
-    expect(
-        "an answer",
-        answer(&*journal, 0, 7, NOW).await?,
-        AnswerOutcome::Unknown,
-    )?;
-    parks(&*journal, park(b"r", &[]), ParkOutcome::Waiting).await?;
-    answer(&*journal, 0, 7, NOW).await?;
-    let end = FinishRequest {
-        call: CALL,
-        epoch: Some(1),
-        events: &[],
-        status: None,
-        expires: EXPIRES,
-    };
-    journal.finish(end).await.map_err(failed)?;
-    expect(
-        "a late answer",
-        answer(&*journal, 1, 7, NOW).await?,
-        AnswerOutcome::Duplicate,
-    )?;
-    let due = journal
-        .due(lease(7, EXPIRES), EXPIRES, 9)
-        .await
-        .map_err(failed)?;
-    expect("calls that are due", due, Vec::new())?;
-    let cancelled = other.cancel(SESSION, REQUEST).await.map_err(failed)?;
-    expect("to cancel it when it is over", cancelled, false)
+    waits(&*journal, park(b"r", &[])).await?;
+    let cancelled = other.cancel(SESSION, [9; 16]);
+    gives("to cancel another request", cancelled, false).await?;
+    gives("to cancel it", other.cancel(SESSION, REQUEST), true).await?;
+    answers("an answer", &*journal, (0, 7), AnswerOutcome::Unknown).await?;
+    waits(&*journal, park(b"r", &[])).await?;
+    answer(&*journal, 0, 7).await?;
+    journal.finish(end(Some(1), &[])).await.map_err(failed)?;
+    answers("a late answer", &*journal, (1, 7), AnswerOutcome::Duplicate).await?;
+    let due = journal.due(lease(7, EXPIRES), EXPIRES, 9);
+    gives("calls that are due", due, Vec::new()).await?;
+    let cancelled = other.cancel(SESSION, REQUEST);
+    gives("to cancel it when it is over", cancelled, false).await
 }
 
 async fn tasks([journal, other]: [Arc<dyn Journal>; 2]) -> CheckResult {
-    let status = async |journal: &dyn Journal| {
-        let task = journal.task(CALL, SESSION).await.map_err(failed)?;
-        Ok::<_, String>(task.map(|task| (task.status, task.answered)))
+    let has_status = async |text: &str, answered: &[u32]| {
+        let task = other.task(CALL, SESSION).await.map_err(failed)?;
+        let want = Some((text.as_bytes().to_vec(), answered.to_vec()));
+        expect(
+            "its status",
+            task.map(|task| (task.status, task.answered)),
+            want,
+        )
+    };
+    let set = async |call, epoch, text: &str| {
+        let set = journal.set_status(call, epoch, text.as_bytes());
+        set.await.map_err(failed)
     };
     let begun = ParkRequest {
         status: Some(b"begun"),
         keep: Some(lease(7, NOW)),
         ..park(b"r", &[])
     };
-    parks(&*journal, begun, ParkOutcome::Waiting).await?;
-    let is = |text: &str, answered: &[u32]| Some((text.as_bytes().to_vec(), answered.to_vec()));
-    expect("its status", status(&*other).await?, is("begun", &[]))?;
-    let task = other.task(CALL, SessionId([9; 16])).await.map_err(failed)?;
-    expect("its status in another session", task, None)?;
-    let kept = answer(&*other, 0, 8, NOW).await?;
-    expect("an answer while it works", kept, AnswerOutcome::Kept)?;
+    waits(&*journal, begun).await?;
+    has_status("begun", &[]).await?;
+    let task = other.task(CALL, SessionId([9; 16]));
+    gives("its status in another session", task, None).await?;
+    answers(
+        "an answer while it works",
+        &*other,
+        (0, 8),
+        AnswerOutcome::Kept,
+    )
+    .await?;
     // A process that keeps the call continues without its answers.
     let half = ParkRequest {
         record: b"s",
         status: Some(b"half"),
         ..begun
     };
-    parks(&*journal, half, ParkOutcome::Waiting).await?;
-    expect("its status", status(&*other).await?, is("half", &[0]))?;
-    for (epoch, text) in [(9, "of another epoch"), (0, "most")] {
-        let set = journal.set_status(CALL, epoch, text.as_bytes());
-        set.await.map_err(failed)?;
-    }
-    expect("its status", status(&*other).await?, is("most", &[0]))?;
-    let end = FinishRequest {
-        call: CALL,
-        epoch: None,
-        events: &[],
+    waits(&*journal, half).await?;
+    has_status("half", &[0]).await?;
+    set(CALL, 9, "of another epoch").await?;
+    set(CALL, 0, "most").await?;
+    has_status("most", &[0]).await?;
+    let cancelled = FinishRequest {
         status: Some(b"cancelled"),
-        expires: EXPIRES,
+        ..end(None, &[])
     };
-    let ended = other.finish(end).await.map_err(failed)?;
-    expect("to end it from outside", ended, true)?;
-    let late = journal.set_status(CALL, 0, b"late").await;
-    late.map_err(failed)?;
+    gives("to end it from outside", other.finish(cancelled), true).await?;
+    set(CALL, 0, "late").await?;
     let late = FinishRequest {
         epoch: Some(0),
         status: Some(b"late"),
-        ..end
+        ..cancelled
     };
-    expect(
-        "a late end",
-        journal.finish(late).await.map_err(failed)?,
-        false,
-    )?;
-    expect("its status", status(&*other).await?, is("cancelled", &[0]))?;
-    let lost = journal.renew(&[(CALL, 0)], NOW + 9).await.map_err(failed)?;
-    expect("calls that its process has lost", lost, vec![(CALL, 0)])?;
+    gives("a late end", journal.finish(late), false).await?;
+    has_status("cancelled", &[0]).await?;
+    let lost = journal.renew(&[(CALL, 0)], NOW + 9);
+    gives("calls that its process has lost", lost, vec![(CALL, 0)]).await?;
     // A status update that arrives after the task asks is ignored.
     const ASKING: CallId = CallId([4; 16]);
     let asks = ParkRequest {
@@ -537,9 +483,8 @@ async fn tasks([journal, other]: [Arc<dyn Journal>; 2]) -> CheckResult {
         status: Some(b"asks"),
         ..park(b"r", &[])
     };
-    parks(&*journal, asks, ParkOutcome::Waiting).await?;
-    let late = journal.set_status(ASKING, 0, b"works").await;
-    late.map_err(failed)?;
+    waits(&*journal, asks).await?;
+    set(ASKING, 0, "works").await?;
     let task = other.task(ASKING, SESSION).await.map_err(failed)?;
     let status = task.map(|task| task.status);
     expect(
@@ -550,95 +495,76 @@ async fn tasks([journal, other]: [Arc<dyn Journal>; 2]) -> CheckResult {
 }
 
 async fn renewed([journal, other]: [Arc<dyn Journal>; 2]) -> CheckResult {
-    parks(&*journal, park(b"r", &[]), ParkOutcome::Waiting).await?;
+    waits(&*journal, park(b"r", &[])).await?;
     // Parked is not lost, but no process works on it.
-    let lost = journal.renew(&[(CALL, 0)], NOW + 9).await.map_err(failed)?;
-    expect("calls that were lost", lost, Vec::new())?;
-    let want = AnswerOutcome::Taken(taken("r", 1, &[0], 1));
-    expect("the answer", answer(&*other, 0, 8, NOW).await?, want)?;
-    let lost = journal.renew(&[(CALL, 0)], NOW + 9).await.map_err(failed)?;
-    expect(
+    let lost = journal.renew(&[(CALL, 0)], NOW + 9);
+    gives("calls that were lost", lost, Vec::new()).await?;
+    takes(&*other, 0, taken("r", 1, &[0], 1)).await?;
+    let lost = journal.renew(&[(CALL, 0)], NOW + 9);
+    gives(
         "calls that another process has taken",
         lost,
         vec![(CALL, 0)],
-    )?;
+    )
+    .await?;
     other.cancel(SESSION, REQUEST).await.map_err(failed)?;
-    let lost = other.renew(&[(CALL, 1)], NOW + 9).await.map_err(failed)?;
-    expect("calls that were cancelled", lost, vec![(CALL, 1)])
+    let lost = other.renew(&[(CALL, 1)], NOW + 9);
+    gives("calls that were cancelled", lost, vec![(CALL, 1)]).await
 }
 
 async fn sessions_end([journal, other]: [Arc<dyn Journal>; 2]) -> CheckResult {
-    let session = journal.session(SESSION).await.map_err(failed)?;
-    expect(
+    let session = of_session(SESSION, None);
+    let unknown = journal.session(SESSION);
+    gives(
         "a session that is not known",
-        (session.is_ended, session.note),
-        (false, None),
-    )?;
-    journal
-        .note(of_session(SESSION, None), b"first")
-        .await
-        .map_err(failed)?;
-    journal
-        .note(of_session(SESSION, None), b"watched")
-        .await
-        .map_err(failed)?;
-    let session = other.session(SESSION).await.map_err(failed)?;
-    let noted = (false, Some(b"watched".to_vec()));
-    expect("what was noted", (session.is_ended, session.note), noted)?;
-    parks(&*journal, park(b"r", &[]), ParkOutcome::Waiting).await?;
-    journal
-        .end_session(of_session(SESSION, None))
-        .await
-        .map_err(failed)?;
-    let session = other.session(SESSION).await.map_err(failed)?;
-    expect("whether it has ended", session.is_ended, true)?;
-    expect(
-        "an answer",
-        answer(&*other, 0, 7, NOW).await?,
-        AnswerOutcome::Unknown,
-    )?;
-    let since = other.ended_since(NOW).await.map_err(failed)?;
-    expect("those that ended since", since, vec![SESSION])?;
-    let since = other.ended_since(NOW + 1).await.map_err(failed)?;
-    expect("those that ended later", since, Vec::new())
+        unknown,
+        SessionNote::default(),
+    )
+    .await?;
+    for note in [b"first".as_slice(), b"watched"] {
+        journal.note(session, note).await.map_err(failed)?;
+    }
+    let noted = SessionNote {
+        is_ended: false,
+        note: Some(b"watched".to_vec()),
+    };
+    gives("what was noted", other.session(SESSION), noted).await?;
+    waits(&*journal, park(b"r", &[])).await?;
+    journal.end_session(session).await.map_err(failed)?;
+    let ended = other.session(SESSION).await.map_err(failed)?;
+    expect("whether it has ended", ended.is_ended, true)?;
+    answers("an answer", &*other, (0, 7), AnswerOutcome::Unknown).await?;
+    let since = other.ended_since(NOW);
+    gives("those that ended since", since, vec![SESSION]).await?;
+    let since = other.ended_since(NOW + 1);
+    gives("those that ended later", since, Vec::new()).await
 }
 
 async fn purged([journal, other]: [Arc<dyn Journal>; 2]) -> CheckResult {
-    parks(
-        &*journal,
-        park(b"r", &[event("a", Some(0))]),
-        ParkOutcome::Waiting,
-    )
-    .await?;
-    journal
-        .note(of_session(SESSION, None), b"n")
-        .await
-        .map_err(failed)?;
-    expect(
-        "removed too early",
-        other.purge(EXPIRES - 1).await.map_err(failed)?,
-        0,
-    )?;
-    expect("removed", other.purge(EXPIRES).await.map_err(failed)?, 2)?;
-    expect(
-        "an answer",
-        answer(&*journal, 0, 7, NOW).await?,
-        AnswerOutcome::Unknown,
-    )?;
+    waits(&*journal, park(b"r", &[event("a", Some(0))])).await?;
+    let noted = journal.note(of_session(SESSION, None), b"n").await;
+    noted.map_err(failed)?;
+    gives("removed too early", other.purge(EXPIRES - 1), 0).await?;
+    gives("removed", other.purge(EXPIRES), 2).await?;
+    answers("an answer", &*journal, (0, 7), AnswerOutcome::Unknown).await?;
     let session = journal.session(SESSION).await.map_err(failed)?;
     expect("what was noted", session.note, None)
 }
 
 async fn counted([journal, other]: [Arc<dyn Journal>; 2]) -> CheckResult {
     const SECOND: u64 = 1000;
-    let status = async |now| {
+    let check = async |what, now, want: &JournalStatus| {
         let mut status = other.status(now).await.map_err(failed)?;
         expect("whether it counts bytes", status.bytes > 0, true)?;
         status.bytes = 0;
-        Ok::<_, String>(status)
+        expect(what, &status, want)
     };
-    let empty = other.status(NOW).await.map_err(failed)?;
-    expect("an empty journal", empty, JournalStatus::default())?;
+    gives(
+        "an empty journal",
+        other.status(NOW),
+        JournalStatus::default(),
+    )
+    .await?;
     let events = [
         event("a", Some(0)),
         event("b", Some(1)),
@@ -648,14 +574,14 @@ async fn counted([journal, other]: [Arc<dyn Journal>; 2]) -> CheckResult {
         wake: Some(NOW + SECOND),
         ..park(b"r", &events)
     };
-    parks(&*journal, asks, ParkOutcome::Waiting).await?;
+    waits(&*journal, asks).await?;
     let task = ParkRequest {
         call: CallId([77; 16]),
         keep: Some(lease(1, NOW)),
         status: Some(b"s"),
         ..park(b"t", &[])
     };
-    parks(&*journal, task, ParkOutcome::Waiting).await?;
+    waits(&*journal, task).await?;
     let parked = JournalStatus {
         waiting_calls: 1,
         running_calls: 1,
@@ -664,7 +590,7 @@ async fn counted([journal, other]: [Arc<dyn Journal>; 2]) -> CheckResult {
         next_wake: Some(NOW + SECOND),
         ..JournalStatus::default()
     };
-    expect("two calls", status(NOW).await?, parked.clone())?;
+    check("two calls", NOW, &parked).await?;
     let overdue = JournalStatus {
         waiting_calls: 0,
         overdue_calls: 1,
@@ -672,44 +598,28 @@ async fn counted([journal, other]: [Arc<dyn Journal>; 2]) -> CheckResult {
         next_wake: None,
         ..parked
     };
-    expect(
-        "a call whose time has come",
-        status(NOW + 3 * SECOND).await?,
-        overdue.clone(),
-    )?;
-    answer(&*journal, 1, 2, NOW).await?;
+    check("a call whose time has come", NOW + 3 * SECOND, &overdue).await?;
+    answer(&*journal, 1, 2).await?;
     let answered = JournalStatus {
         running_calls: 2,
         open_questions: 1,
         busy_processes: 2,
         ..JournalStatus::default()
     };
-    expect("an answered call", status(NOW).await?, answered)?;
-    let ended = journal.finish(FinishRequest {
-        call: CALL,
-        epoch: Some(1),
-        events: &[],
-        status: None,
-        expires: EXPIRES,
-    });
-    expect("to end it", ended.await.map_err(failed)?, true)?;
+    check("an answered call", NOW, &answered).await?;
+    gives("to end it", journal.finish(end(Some(1), &[])), true).await?;
     let ended = JournalStatus {
         running_calls: 1,
         busy_processes: 1,
         ..JournalStatus::default()
     };
-    expect("a call that is over", status(NOW).await?, ended)?;
+    check("a call that is over", NOW, &ended).await?;
     let silent = JournalStatus {
         overdue_calls: 1,
         lag: Duration::from_secs(5),
         ..JournalStatus::default()
     };
-    let much_later = NOW + 15 * SECOND;
-    expect(
-        "a process without a lease",
-        status(much_later).await?,
-        silent,
-    )
+    check("a process without a lease", NOW + 15 * SECOND, &silent).await
 }
 
 async fn shared_out([journal, _]: [Arc<dyn Journal>; 2]) -> CheckResult {
@@ -737,7 +647,7 @@ async fn shared_out([journal, _]: [Arc<dyn Journal>; 2]) -> CheckResult {
         owner: Some(Owner([2; 16])),
         ..park(&record, &[])
     };
-    parks(&*journal, request, ParkOutcome::Waiting).await?;
+    waits(&*journal, request).await?;
     // Notes about sessions make room for newer sessions of the same owner.
     let kept = SessionId([254; 16]);
     let of_other = of_session(kept, Some(Owner([2; 16])));

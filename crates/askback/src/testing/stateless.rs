@@ -224,7 +224,6 @@ impl Client {
         Round::Answered(answers)
     }
 
-    /// Repeats every round, and checks that each has the same outcome.
     async fn go_back(&mut self) {
         if self.run.trouble != Trouble::Again {
             return;

@@ -343,7 +343,6 @@ type Exit = Result<(ExitStatus, bool), String>;
 const OUTPUT_AFTER_EXIT: Duration = Duration::from_millis(100);
 
 impl Process {
-    /// Ends the process if it still runs, and waits for its last output.
     async fn finish(&mut self, limits: &Limits) -> io::Result<(ExitStatus, bool)> {
         self.release = None;
         let exit = match self.exited.wait_for(Option::is_some).await {

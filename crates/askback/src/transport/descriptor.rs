@@ -189,7 +189,6 @@ mod tests {
         assert_eq!(written.unwrap_err().kind(), io::ErrorKind::BrokenPipe);
     }
 
-    /// Waits until the system has reported that the other end was closed.
     async fn until(stream: &AsyncFd<File>, interest: Interest) {
         loop {
             yield_now().await;

@@ -121,7 +121,6 @@ impl DirectSender {
         }
     }
 
-    /// Writes what was sent, until the other side accepts no more for now.
     pub(crate) fn poll_flush(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         let flushed = match &mut self.way {
             _ if self.failed => Err(gone()),

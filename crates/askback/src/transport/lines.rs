@@ -141,7 +141,6 @@ impl LineWriter {
         }
     }
 
-    /// Queues a message. [`LineWriter::poll_flush`] writes it.
     #[cfg(any(feature = "client", feature = "server"))]
     pub(super) fn add(&mut self, message: Vec<u8>) {
         self.lines.add(message);
@@ -152,7 +151,6 @@ impl LineWriter {
         self.lines.len()
     }
 
-    /// Writes queued messages, until the stream accepts no more for now.
     pub(super) fn poll_flush(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         let flushed = ready!(self.poll_write(cx));
         if flushed.is_err() {
@@ -238,7 +236,6 @@ mod tests {
 
     use super::lines;
 
-    /// Checks the messages that a channel receives over a stream of these bytes.
     async fn check(bytes: &str, messages: &[&str]) {
         let (mut peer, ours) = duplex(3);
         let (reader, writer) = tokio::io::split(ours);

@@ -90,7 +90,6 @@ impl LinkReceiver {
         }
     }
 
-    /// Discards everything until the server is gone.
     pub(crate) async fn read_over(&mut self) {
         match self {
             Self::Channel(channel) => while let Ok(Some(_)) = channel.receive().await {},

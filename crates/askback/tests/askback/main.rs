@@ -32,7 +32,6 @@ mod macros;
 mod middleware;
 #[cfg(feature = "http-server")]
 mod mirrored;
-mod mounted;
 mod nested;
 mod observability;
 mod offered;

@@ -6,7 +6,7 @@
 use std::{env, error::Error};
 
 use askback::{
-    client::{Client, ClientBuilder, Clients, Event, HostQuestion, ServersFile},
+    client::{Client, ClientBuilder, Event, HostQuestion, ServersFile},
     forms::FieldKind,
     protocol::{CreateMessageResult, ElicitFormParams, ElicitResult},
 };
@@ -26,16 +26,19 @@ struct Claim {
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn Error>> {
     let path = env::args().nth(1).ok_or("usage: expense-split mcp.json")?;
-    let desks = Clients::connect(&ServersFile::read(path)?, client).await;
-    for (desk, error) in desks.failed() {
-        eprintln!("{desk}: {error}");
+    let file = ServersFile::read(path)?;
+    let mut desks = Vec::new();
+    for desk in file.names() {
+        match file.server(desk)?.connect(client(desk)).await {
+            Ok(client) => desks.push((desk, client)),
+            Err(error) => eprintln!("{desk}: {error}"),
+        }
     }
-    let count = desks.iter().count();
     let bill = json!({
         "purpose": "a taxi to the airport",
-        "items": [{"what": "taxi", "cents": FARE / count.max(1)}],
+        "items": [{"what": "taxi", "cents": FARE / desks.len().max(1)}],
     });
-    for (desk, client) in desks.iter() {
+    for (desk, client) in desks {
         let claim = client.call_tool("file_expenses", bill.clone()).await?;
         let claim: Claim = claim.structured()?;
         let number = claim.number.ok_or("the desk filed nothing")?;
@@ -43,8 +46,8 @@ async fn main() -> Result<(), Box<dyn Error>> {
             "{desk}: claim {number}, {}, {} cents",
             claim.title, claim.cents
         );
+        client.close().await;
     }
-    desks.close().await;
     Ok(())
 }
 

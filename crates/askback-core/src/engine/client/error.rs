@@ -134,9 +134,6 @@ pub enum ClientError {
         /// The fault.
         why: String,
     },
-    /// None of several servers has this name.
-    #[error("no server is called `{0}`")]
-    NoServer(String),
     /// The caller has too many calls in progress.
     #[error("{0} calls are in progress, which is the limit; wait for one to end")]
     Busy(usize),

@@ -133,7 +133,6 @@ impl Protection {
         })
     }
 
-    /// Returns the value of the only `Authorization` header; more than one is an error.
     fn only_header<'a>(&self, headers: &'a HeaderMap) -> Result<&'a str, Refusal> {
         let mut values = headers.get_all(AUTHORIZATION).iter();
         let Some(value) = values.next() else {
@@ -146,7 +145,6 @@ impl Protection {
         value.to_str().map_err(unreadable)
     }
 
-    /// Returns the token of the header. Other schemes count as no token.
     fn token<'a>(&self, header: &'a str) -> Result<(Scheme, &'a str), Refusal> {
         let (scheme, token) = header.split_once(' ').unwrap_or((header, ""));
         let scheme = Scheme::named(scheme).ok_or_else(|| self.nameless())?;
@@ -291,7 +289,6 @@ impl Protection {
     }
 }
 
-/// Whether a query contains a token, under its name in RFC 6750 (2.3).
 fn holds_token(query: &str) -> bool {
     let mut names = query.split('&').filter_map(|pair| pair.split('=').next());
     names.any(|name| {

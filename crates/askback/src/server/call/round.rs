@@ -110,7 +110,6 @@ impl<T: Answer> HandlerCall<T> {
         }
     }
 
-    /// Drops the handler.
     fn suspend(&mut self, drive: Drive<Outcome<T>>) -> Result<(FlowState, Entropy)> {
         let taken = self.take_down(&drive)?;
         drive.suspend();

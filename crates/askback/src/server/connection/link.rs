@@ -239,7 +239,6 @@ impl Link {
         }
     }
 
-    /// Uses the engine, and then performs the engine's actions.
     fn with<T>(&self, act: impl FnOnce(&mut State) -> T) -> T {
         let mut state = self.lock();
         let result = act(&mut state);
@@ -252,7 +251,6 @@ impl Link {
         result
     }
 
-    /// Performs the engine's actions. Returns whether there is something to send.
     fn drain(&self, state: &mut State) -> bool {
         let before = state.outgoing.len();
         while let Some(output) = state.engine.poll() {
@@ -334,7 +332,6 @@ impl SessionClient for Link {
     }
 }
 
-/// The client of one request on a channel, or outside of requests.
 #[derive(Clone)]
 pub(super) struct ChannelPeer {
     pub(super) link: Arc<Link>,

@@ -33,7 +33,6 @@ impl Pace {
         }
     }
 
-    /// Starts the measurement at a wake-up.
     pub(super) fn begin(&mut self) {
         *self = Self {
             caution: self.caution,

@@ -19,7 +19,6 @@ use crate::{
 /// the pause after an error of the bus.
 const LISTEN: Duration = Duration::from_secs(1);
 
-/// The purpose of the seal.
 const HINT: &str = "bus hint";
 
 #[derive(Serialize, Deserialize)]

@@ -443,7 +443,6 @@ const FINISH_PAUSES: [Duration; 4] = [
     Duration::from_secs(10),
 ];
 
-/// Ends a call with its last messages. For a task, this is its last status, with its expiry.
 async fn finish(
     shared: &Shared,
     node: &Node,

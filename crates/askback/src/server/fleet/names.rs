@@ -19,7 +19,6 @@ pub(crate) struct AskName {
     pub(super) number: u32,
 }
 
-/// The length of the MAC in a name, in bytes.
 pub(super) const MAC: usize = 8;
 
 /// The MAC of a name with this purpose, over a call of a session and the rest of the name.
@@ -55,7 +54,6 @@ pub(super) fn is_given(
     shared.keys().is_ok_and(|keys| keys.all().any(is_of))
 }
 
-/// The purpose of the MAC.
 const REQUEST_NAME: &str = "askback request name v1";
 
 /// The longest request id that is repeated in event ids, in bytes.
@@ -87,7 +85,6 @@ pub(crate) fn read_request_name(
         .flatten()
 }
 
-/// The purpose of the MAC.
 const ASK_NAME: &str = "askback ask v1";
 
 impl AskName {
@@ -103,7 +100,6 @@ impl AskName {
         )))
     }
 
-    /// Reads a name, if this fleet has issued it in this session.
     pub(crate) fn read(shared: &Shared, session: SessionId, text: &str) -> Option<Self> {
         let mut parts = text.split('.');
         let (call, number, mac) = (parts.next()?, parts.next()?, parts.next()?);

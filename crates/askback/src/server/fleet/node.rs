@@ -257,7 +257,6 @@ pub(super) struct LeasedCall {
     pub(super) task: Option<(SessionId, WorkingTask)>,
 }
 
-/// Holds the lease on a call until it is dropped.
 pub(super) struct LeaseGuard {
     node: Arc<Node>,
     stop: Arc<Notify>,

@@ -133,15 +133,8 @@ impl PrincipalRecord {
 /// The binding of a recorded value. It opens only at its own place.
 fn binding<'a>(shared: &'a Shared, what: &'a str, place: &'a str) -> seal::Binding<'a> {
     seal::Binding {
-        audience: shared.service(),
-        tenant: None,
-        issuer: None,
-        subject: None,
-        client_id: None,
-        method: what,
         target: place,
-        arguments: [0; 32],
-        revision: "",
+        ..shared.binding(None, what)
     }
 }
 

@@ -48,10 +48,8 @@ pub(super) const SAY: Duration = Duration::from_secs(1);
 /// The maximum length of a status message, in bytes.
 const MESSAGE_BYTES: usize = 4 << 10;
 
-/// The purpose of the MAC.
 const TASK_NAME: &str = "askback task v1";
 
-/// The purpose of the seal.
 const STATUS: &str = "journal status";
 
 /// The unchanging facts of a task, and its last status message.
@@ -112,7 +110,6 @@ pub(super) fn interrupted() -> ErrorObject {
     )
 }
 
-/// Saves a new task with this sealed state. This process then works on it.
 pub(in crate::server) async fn begin_task(
     shared: &Arc<Shared>,
     incoming: &Arc<Incoming>,
@@ -428,10 +425,8 @@ fn read_name(
     is_given(shared, TASK_NAME, whose, &[], given).then_some(whose)
 }
 
-/// A saved task: its owner, its status, and its answered questions.
 type StoredTask = ((SessionId, CallId), Status, Vec<u32>);
 
-/// Fails if the task does not exist.
 async fn read(
     shared: &Shared,
     node: &Node,

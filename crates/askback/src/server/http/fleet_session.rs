@@ -40,20 +40,8 @@ struct Token {
     seed: SessionSeed,
 }
 
-/// The binding of a session id: it is valid for the same principal only.
-fn binding<'a>(shared: &'a Shared, principal: Option<&'a Principal>) -> seal::Binding<'a> {
-    seal::Binding {
-        audience: shared.service(),
-        tenant: principal.and_then(|principal| principal.tenant.as_deref()),
-        issuer: principal.and_then(|principal| principal.issuer.as_deref()),
-        subject: principal.map(|principal| &*principal.subject),
-        client_id: principal.and_then(|principal| principal.client_id.as_deref()),
-        method: "session",
-        target: "",
-        arguments: [0; 32],
-        revision: "",
-    }
-}
+/// The purpose of the seal of a session id, which is valid for the same principal only.
+const SESSION: &str = "session";
 
 /// Returns a new session's sealed id, and its id in the fleet.
 pub(super) fn seal(shared: &Shared, session: &Session) -> io::Result<(String, SessionId)> {
@@ -75,7 +63,7 @@ pub(super) fn seal(shared: &Shared, session: &Session) -> io::Result<(String, Se
     let keys = shared
         .keys()
         .map_err(|error| io::Error::other(error.message().to_owned()))?;
-    let binding = binding(shared, principal.as_deref());
+    let binding = shared.binding(principal.as_deref(), SESSION);
     let id = seal::seal(keys, &binding, &bytes, entropy, CHARS);
     Ok((id.map_err(io::Error::other)?, SessionId(member)))
 }
@@ -111,12 +99,11 @@ pub(super) async fn open(
 /// Opens an id, if it was issued in this fleet for this principal and has not expired.
 fn read(shared: &Shared, id: &str, principal: Option<&Principal>) -> Option<Token> {
     let keys = shared.keys().ok()?;
-    let bytes = seal::open(keys, &binding(shared, principal), id, CHARS).ok()?;
+    let bytes = seal::open(keys, &shared.binding(principal, SESSION), id, CHARS).ok()?;
     let token: Token = serde_json::from_slice(&bytes).ok()?;
     (token.expires > shared.clock().now()).then_some(token)
 }
 
-/// The purpose of the seal.
 const NOTE: &str = "journal note";
 
 fn note_place(member: SessionId) -> String {

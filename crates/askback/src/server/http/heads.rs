@@ -7,7 +7,6 @@ use askback_core::http::{
 };
 use http::{HeaderMap, HeaderValue, header::ACCEPT};
 
-/// The headers that describe a message and its origin, found in one pass.
 pub(super) struct Heads<'a> {
     content_type: Head<'a>,
     accept: Head<'a>,
@@ -18,7 +17,6 @@ pub(super) struct Heads<'a> {
     all: &'a HeaderMap,
 }
 
-/// A header's first value, and whether the header is repeated.
 #[derive(Clone, Copy, Default)]
 struct Head<'a> {
     first: Option<&'a [u8]>,

@@ -71,7 +71,6 @@ struct Ends {
 }
 
 impl Ends {
-    /// `is_within` says whether the addresses belong to this machine.
     fn verdict(&self, is_within: bool) -> PeerUser {
         match (self.near, self.far) {
             (Some(near), Some(far)) if near == far || far == ROOT => PeerUser::Same,

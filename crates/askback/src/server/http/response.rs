@@ -93,7 +93,6 @@ pub(super) fn events_at_once(events: Outgoing) -> Response<Body> {
     event_stream(Body::whole(events))
 }
 
-/// An event stream. The headers ask proxies not to buffer it.
 pub(super) fn events(events: impl Events) -> Response<Body> {
     event_stream(Body::events(events))
 }

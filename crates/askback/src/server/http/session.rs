@@ -46,7 +46,6 @@ pub(super) struct Session {
     pub(super) shared: Arc<Shared>,
     /// Whether it uses the two endpoints of 2024-11-05: everything goes to one stream.
     pub(super) paired: bool,
-    /// Its id in the fleet, if it is served by one.
     pub(super) member: Option<SessionId>,
     state: Mutex<State>,
 }
@@ -68,7 +67,6 @@ pub(super) struct State {
     place: Option<Charge>,
     /// Its subscription to changes, while it is registered.
     observing: Option<ObserverGuard>,
-    /// Its id in the fleet, if its calls have names there.
     member: Option<SessionId>,
     strays: Vec<Stray>,
 }
@@ -201,7 +199,6 @@ impl Session {
         !self.lock().running.is_empty()
     }
 
-    /// Returns the response to `initialize`, and whether it succeeded.
     pub(super) fn open(&self, received: ReceivedMessage) -> (Vec<u8>, bool) {
         let mut answer = Vec::new();
         let mut state = self.lock();
@@ -542,7 +539,6 @@ impl State {
         self.used = Instant::now();
     }
 
-    /// The stream of a running call, or else the session's own.
     fn stream_of(&self, call: &RequestId) -> u32 {
         self.running_on(call).unwrap_or(OWN)
     }
@@ -570,7 +566,6 @@ impl State {
         self.drain(|state, message| state.push(stream, message));
     }
 
-    /// Performs the engine's actions. Returns the new calls.
     fn drain(&mut self, mut send: impl FnMut(&mut Self, Vec<u8>)) -> Vec<Call> {
         let mut calls = Vec::new();
         while let Some(output) = self.engine.poll() {

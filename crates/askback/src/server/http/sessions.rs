@@ -315,7 +315,6 @@ impl Sessions {
         ending.len()
     }
 
-    /// Returns how many sessions were ended.
     fn end_idle(&self, owner: Option<&Owner>) -> usize {
         let sessions = self.of_owner(owner);
         let most = sessions.len() / ENDED + 1;

@@ -43,7 +43,6 @@ pub(super) struct Stream {
     /// When the last reader left.
     pub(super) left: Instant,
     pub(super) call: Option<CallId>,
-    /// The name of the request that it answers.
     pub(super) request: Option<Arc<str>>,
     pub(super) is_followed: bool,
 }
@@ -129,7 +128,6 @@ impl Stream {
         }
     }
 
-    /// Creates the stream of a call whose messages come from the journal, after this one.
     pub(super) fn following(number: u32, call: CallId, after: u64) -> Self {
         Self {
             first: after + 1,
@@ -261,7 +259,6 @@ impl Stream {
         may_go && self.reader.is_none() && now >= self.left + limits.http.resume
     }
 
-    /// Takes the only event, if the stream has ended with it and it is unread.
     pub(super) fn take_only(&mut self, room: &mut Charge) -> Option<Outgoing> {
         let only = !self.open && self.events.len() == 1 && self.next == 1 && !self.letting_go;
         let only = only.then(|| self.events.pop_front()).flatten()?;
@@ -351,7 +348,6 @@ impl Stream {
     }
 }
 
-/// Returns the event that ends a connection before its stream has ended.
 pub(super) fn come_back(limits: &Limits) -> Vec<u8> {
     let mut out = Vec::new();
     sse::write_retry(&mut out, limits.http.retry);

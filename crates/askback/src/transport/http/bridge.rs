@@ -115,7 +115,6 @@ impl Bridge {
         }
     }
 
-    /// Carries messages until either side ends. `end` gets the reason if the server's side ended.
     pub(super) async fn run(
         mut self,
         sent: mpsc::Receiver<ClientMessage>,
@@ -134,7 +133,6 @@ impl Bridge {
         }
     }
 
-    /// Carries messages. Returns the reason if the server's side ended.
     async fn carry(&mut self, mut sent: mpsc::Receiver<ClientMessage>) -> Option<String> {
         loop {
             let ended = tokio::select! {

@@ -437,7 +437,6 @@ async fn give(state: &HttpState, request: &PendingRequest, answered: ExchangeRes
     }
 }
 
-/// Whether the server says that the session no longer exists.
 fn is_over(response: &Response, in_session: bool) -> bool {
     in_session && response.status() == StatusCode::NOT_FOUND
 }

@@ -113,7 +113,6 @@ impl PendingRequest {
         Self::write(self.sent.beside(id, ClientRequest::ListTools(params)))
     }
 
-    /// Classifies a message for this request. An error without a request id is about this request.
     pub(super) fn recognize(&self, mut message: ServerMessage) -> Reply {
         let id = Some(&self.sent.id);
         let mine = match message.content {

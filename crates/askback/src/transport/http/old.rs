@@ -18,7 +18,6 @@ use super::{
     stream::{forward, is_stream},
 };
 
-/// Opens the event stream. Its first event says where to send messages.
 pub(super) async fn open(state: &HttpState) -> Result<(Target, Events), ClientError> {
     let response = match state.get(None).await {
         Ok(response) => response,

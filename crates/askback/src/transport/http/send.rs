@@ -124,7 +124,6 @@ impl HttpState {
         self.send(&head, &self.target, Bytes::new()).await
     }
 
-    /// Tells the server that the session has ended. The response is ignored.
     pub(super) async fn delete_session(&self) {
         if self.is_in_session() {
             let head = Head {
@@ -153,7 +152,6 @@ impl HttpState {
         }
     }
 
-    /// Begins a session, with the id in the response, if any.
     pub(super) fn begin_session(&self, response: &Response) -> Result<(), RequestLoss> {
         let mut id = response.headers().get(SESSION_ID).cloned();
         let visible = |id: &HeaderValue| id.as_bytes().iter().all(u8::is_ascii_graphic);
@@ -268,7 +266,6 @@ impl HttpState {
     }
 }
 
-/// The target of a redirect that may be followed: the same origin, with the same request.
 fn redirected(url: &Url, response: &Response) -> Result<Target, RequestLoss> {
     let status = response.status();
     let location = response.headers().get(LOCATION);
@@ -295,7 +292,6 @@ fn redirected(url: &Url, response: &Response) -> Result<Target, RequestLoss> {
     }))
 }
 
-/// Returns the media type of a response's body: JSON if the response names none.
 pub(super) fn media(response: &Response) -> Option<Media> {
     match response.headers().get(CONTENT_TYPE) {
         Some(kind) => Media::of(kind.as_bytes()),

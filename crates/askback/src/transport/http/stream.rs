@@ -83,7 +83,6 @@ impl Attempts {
         }
     }
 
-    /// Tells the host once that the response is delayed.
     async fn tell(&mut self, state: &HttpState, why: &str) {
         if !self.is_told {
             self.is_told = true;

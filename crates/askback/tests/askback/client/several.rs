@@ -1,17 +1,11 @@
-//! Configuration files of servers, and clients of all servers in a file.
+//! Configuration files of servers.
 
-use std::{env, path::PathBuf};
+use std::path::PathBuf;
 
-use askback::{
-    client::{ClientError, Clients, ServerCommand, ServerEntry, ServerUrl, ServersFile},
-    protocol::ElicitResult,
-};
+use askback::client::{ServerCommand, ServerEntry, ServerUrl, ServersFile};
 use serde_json::json;
 
-use super::{
-    builder,
-    child::{SERVE, SERVER},
-};
+use super::builder;
 
 #[test]
 fn a_server_is_read_as_most_hosts_write_it() {
@@ -198,69 +192,12 @@ async fn what_a_file_says_of_a_server_is_done() {
         "remote": {"url": url, "headers": {"X-Tenant": "north"}},
     }});
     let file = ServersFile::parse(&file.to_string(), folder.path()).unwrap();
-    let clients = Clients::connect(&file, |_| builder(None)).await;
-    assert_eq!(clients.failed().count(), 3);
+    for name in file.names() {
+        let server = file.server(name).unwrap();
+        assert!(server.connect(builder(None)).await.is_err(), "{name}");
+    }
     assert!(folder.path().join("beside").exists());
     assert!(folder.path().join("sub/inside").exists());
     let head = heard.await.unwrap();
     assert!(head.contains("\r\nx-tenant: north\r\n"), "{head}");
-}
-
-#[tokio::test]
-async fn a_server_that_fails_ends_no_other() {
-    let served = |server: &str| {
-        json!({
-            "command": env::current_exe().unwrap(), "args": SERVE, "env": {SERVER: server},
-        })
-    };
-    let file = json!({"mcpServers": {
-        "agency": served("agency"),
-        "crashes": served("crashes"),
-        "missing": {"command": "./no-such-program"},
-        "nowhere": {},
-        "odd": {"url": "file:///mcp"},
-    }});
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("mcp.json");
-    std::fs::write(&path, file.to_string()).unwrap();
-    let file = ServersFile::read(&path).unwrap();
-    let clients = Clients::connect(&file, |name| {
-        assert_ne!(name, "nowhere", "there is nothing to connect to");
-        builder(None).on_elicit(|_| async { Ok(ElicitResult::accept([("window", true)])) })
-    })
-    .await;
-    let failed: Vec<_> = clients.failed().map(|(name, _)| name).collect();
-    assert_eq!(failed, ["missing", "nowhere", "odd"]);
-    let connected: Vec<_> = clients.iter().map(|(name, _)| name).collect();
-    assert_eq!(connected, ["agency", "crashes"]);
-    for (name, says) in [
-        ("missing", "`"),
-        ("nowhere", "has no `command` and no `url`"),
-        ("odd", "http:// or https://"),
-    ] {
-        let error = clients.server(name).unwrap_err();
-        assert!(
-            matches!(&error, ClientError::Unreachable(why) if why.contains(says)),
-            "{error:?}"
-        );
-    }
-    assert_eq!(
-        clients.server("other").unwrap_err().to_string(),
-        "no server is called `other`"
-    );
-    let tools = clients.tools().await;
-    let names: Vec<_> = tools.keys().map(String::as_str).collect();
-    assert_eq!(names, ["agency", "crashes", "missing", "nowhere", "odd"]);
-    let of_agency = tools["agency"].as_ref().unwrap();
-    let of_agency: Vec<_> = of_agency.iter().map(|tool| tool.name.as_str()).collect();
-    assert_eq!(of_agency, ["reserve", "wait"]);
-    assert!(
-        matches!(tools["crashes"], Err(ClientError::Crashed(_))),
-        "{:?}",
-        tools["crashes"]
-    );
-    let agency = clients.server("agency").unwrap();
-    let reserved = agency.call_tool("reserve", ()).await.unwrap();
-    assert_eq!(reserved.text().unwrap(), "true true");
-    clients.close().await;
 }

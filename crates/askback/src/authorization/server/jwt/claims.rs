@@ -25,7 +25,6 @@ pub(crate) struct ExpectedClaims<'a> {
 }
 
 impl Claims {
-    /// Checks the issuer, audience and time of a token, and returns when it expires.
     pub(crate) fn check(&self, expected: &ExpectedClaims<'_>) -> Result<Millis, TokenError> {
         if self.text("iss")? != expected.issuer {
             return Err(invalid("another issuer has issued it (`iss`)"));
@@ -34,7 +33,7 @@ impl Claims {
         self.check_time(expected)
     }
 
-    pub(crate) fn check_audience(&self, expected: &ExpectedClaims<'_>) -> Result<(), TokenError> {
+    fn check_audience(&self, expected: &ExpectedClaims<'_>) -> Result<(), TokenError> {
         let is_us = |name: &Value| {
             let name = name.as_str();
             name.is_some_and(|name| {
@@ -53,7 +52,7 @@ impl Claims {
         }
     }
 
-    pub(crate) fn check_time(&self, expected: &ExpectedClaims<'_>) -> Result<Millis, TokenError> {
+    fn check_time(&self, expected: &ExpectedClaims<'_>) -> Result<Millis, TokenError> {
         let leeway = millis(expected.leeway);
         let Some(ends) = self.moment("exp")? else {
             return Err(invalid("it has no expiry (`exp`)"));

@@ -158,7 +158,6 @@ impl IdTokenVerifier {
         })
     }
 
-    /// Checks that the token was issued to this client, even if it is also for others.
     fn check_party(&self, claims: &Claims) -> Result<(), TokenError> {
         let has_several = claims
             .get("aud")

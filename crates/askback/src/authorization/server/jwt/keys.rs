@@ -112,7 +112,6 @@ impl KeySet {
 }
 
 impl Key {
-    /// Parses a key; `None` if it is not a signing key.
     pub(crate) fn of(json: Value) -> Option<Self> {
         let jwk: Jwk = json::document(json).ok()?;
         let signs = jwk.usage.as_deref().is_none_or(|usage| usage == "sig");
@@ -141,7 +140,6 @@ impl Key {
         self.algorithms.contains(&algorithm)
     }
 
-    /// Whether the key has signed this message. The algorithm must be one of the key's.
     pub(super) fn has_signed(
         &self,
         message: &[u8],

@@ -155,7 +155,6 @@ impl Source {
         claims
     }
 
-    /// Returns the cached keys unless they are too old.
     fn known(&self, now: Millis) -> Option<Arc<KeySet>> {
         let keys = self.lock().keys.clone();
         keys.filter(|_| !self.are_older_than(MOST_AGE, now))
@@ -166,7 +165,6 @@ impl Source {
         changes && now > self.lock().fetched.saturating_add(millis(age))
     }
 
-    /// Fetches the keys unless some are cached.
     pub(super) async fn prepare(self: &Arc<Self>, now: Millis) -> Result<(), KeyFetchError> {
         if self.lock().keys.is_some() {
             return Ok(());

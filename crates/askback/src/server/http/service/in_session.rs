@@ -106,7 +106,6 @@ impl Inner {
         }
     }
 
-    /// Runs the calls of a message. Responds with one JSON object if they send nothing else.
     pub(super) async fn work(
         &self,
         session: Arc<Session>,
@@ -136,8 +135,6 @@ impl Inner {
         }
     }
 
-    /// Opens the session's own stream, resumes a stream, or opens the single stream of a session of
-    /// 2024-11-05.
     pub(super) async fn get(&self, parts: &Parts) -> Response<Body> {
         let headers = &parts.headers;
         let session = match self.named(parts) {

@@ -288,7 +288,6 @@ impl State {
 
 struct FollowStart {
     after: u64,
-    /// The request, if the call is not in the journal.
     unknown: Option<RequestId>,
     is_resumed: bool,
 }

@@ -74,7 +74,6 @@ impl Work {
         })
     }
 
-    /// Polls for the response; `None` if the call was cancelled.
     fn poll_answer(&mut self, cx: &mut Context<'_>) -> Poll<Option<Vec<u8>>> {
         if self.stop.try_recv() == Err(TryRecvError::Closed) {
             return Poll::Ready(None);

@@ -3,7 +3,6 @@
 mod development;
 mod dpop;
 mod function;
-mod introspection;
 mod issuer;
 mod jwt;
 mod keys;
