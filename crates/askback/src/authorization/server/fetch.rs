@@ -1,4 +1,4 @@
-//! Requests to an authorization server, for keys and metadata.
+//! Requests to an authorization server, for keys, metadata and introspection.
 //!
 //! The URLs come from the operator, or from the metadata of the issuer they configured, so they can point anywhere.
 //! Redirects are not followed.
@@ -6,7 +6,8 @@
 use std::io;
 
 use askback_core::limits::Limits;
-use askback_oauth::{FetchError, Fetcher, Reach, Redirects, Route};
+use askback_oauth::{FetchError, FetchedAnswer, Fetcher, Reach, Redirects, Route};
+use http::{HeaderMap, HeaderValue, header::AUTHORIZATION};
 use url::Url;
 
 /// A URL that this server does not use, because the operator has to correct it.
@@ -30,7 +31,20 @@ pub(super) fn fetcher() -> io::Result<Fetcher> {
 }
 
 pub(super) async fn get(fetcher: &Fetcher, url: &Url) -> Result<Vec<u8>, FetchFailure> {
-    let fetched = fetcher.get(url, Redirects::None).await?;
+    body(fetcher.get(url, Redirects::None).await?)
+}
+
+pub(super) async fn post_form(
+    fetcher: &Fetcher,
+    url: &Url,
+    credentials: HeaderValue,
+    form: String,
+) -> Result<Vec<u8>, FetchFailure> {
+    let headers = HeaderMap::from_iter([(AUTHORIZATION, credentials)]);
+    body(fetcher.post_form(url, headers, form.into_bytes()).await?)
+}
+
+fn body(fetched: FetchedAnswer) -> Result<Vec<u8>, FetchFailure> {
     match fetched.status {
         200 => Ok(fetched.body),
         status => Err(FetchFailure::Status(status)),

@@ -23,9 +23,9 @@
 //! ```
 //!
 //! A [`TokenVerifier`] returns the rights of a token. Use [`JwtVerifier`] for signed tokens (RFC 9068),
-//! [`DevelopmentTokens`] as long as there is no authorization server, your own implementation, or a function with
-//! [`Protection::verify_with`]. A [`Protection`] applies the verifier to an [`Endpoint`](crate::http::Endpoint), and
-//! tells clients where to get tokens and which scopes they need.
+//! [`Introspection`] for opaque tokens (RFC 7662), [`DevelopmentTokens`] as long as there is no authorization server,
+//! your own implementation, or a function with [`Protection::verify_with`]. A [`Protection`] applies the verifier to an
+//! [`Endpoint`](crate::http::Endpoint), and tells clients where to get tokens and which scopes they need.
 //!
 //! An [`IdTokenVerifier`] is for web pages next to the endpoint, where a user signs in with OpenID Connect. It shows
 //! that this user is the one whom the access tokens name.
@@ -39,12 +39,14 @@ mod development;
 mod dpop;
 mod fetch;
 mod hierarchy;
+mod introspection;
 mod jwt;
 mod protection;
 
 pub use access::{Access, PresentedToken, TokenError, TokenVerifier};
 pub use development::{BadToken, DevelopmentTokens};
 pub use fetch::UnusableUrl;
+pub use introspection::Introspection;
 pub use jwt::{BadKeys, IdToken, IdTokenVerifier, JwtVerifier, SignInCheck, SigningAlgorithm};
 pub use protection::{BadProtection, Protection};
 

@@ -33,7 +33,7 @@ impl Claims {
         self.check_time(expected)
     }
 
-    fn check_audience(&self, expected: &ExpectedClaims<'_>) -> Result<(), TokenError> {
+    pub(crate) fn check_audience(&self, expected: &ExpectedClaims<'_>) -> Result<(), TokenError> {
         let is_us = |name: &Value| {
             let name = name.as_str();
             name.is_some_and(|name| {
@@ -52,7 +52,7 @@ impl Claims {
         }
     }
 
-    fn check_time(&self, expected: &ExpectedClaims<'_>) -> Result<Millis, TokenError> {
+    pub(crate) fn check_time(&self, expected: &ExpectedClaims<'_>) -> Result<Millis, TokenError> {
         let leeway = millis(expected.leeway);
         let Some(ends) = self.moment("exp")? else {
             return Err(invalid("it has no expiry (`exp`)"));

@@ -12,7 +12,7 @@ use std::{sync::Arc, time::Duration};
 use askback_core::{ask::Millis, auth::Scopes, future::BoxFuture};
 
 pub use algorithm::SigningAlgorithm;
-use claims::{Claims, ExpectedClaims};
+pub(super) use claims::{Claims, ExpectedClaims};
 pub(super) use compact::{Compact, Header};
 pub use id_token::{IdToken, IdTokenVerifier, SignInCheck};
 pub use keys::BadKeys;

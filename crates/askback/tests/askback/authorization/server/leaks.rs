@@ -2,7 +2,7 @@
 
 use askback::{
     Ctx, Principal, Tool,
-    authorization::server::{DevelopmentTokens, PresentedToken, Protection},
+    authorization::server::{DevelopmentTokens, Introspection, PresentedToken, Protection},
 };
 use serde_json::json;
 
@@ -122,4 +122,11 @@ fn what_holds_a_token_does_not_print_it() {
         .allow(Principal::new("alice"), "canary", ["a"])
         .unwrap();
     assert!(!format!("{tokens:?}").contains("canary"));
+    let url = "https://auth.example.com";
+    let introspection = Introspection::new(url, url, "notes", "canary").unwrap();
+    let printed = format!("{introspection:?}");
+    assert!(
+        !printed.contains("canary") && !printed.contains("Basic"),
+        "{printed}"
+    );
 }

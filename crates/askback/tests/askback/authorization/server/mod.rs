@@ -3,6 +3,7 @@
 mod development;
 mod dpop;
 mod function;
+mod introspection;
 mod issuer;
 mod jwt;
 mod keys;
