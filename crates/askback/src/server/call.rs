@@ -31,6 +31,7 @@ use super::{
     budget::{Charge, NoRoom},
     checks::{InputCheck, OutputCheck},
     middleware,
+    registry::ScopeId,
     rounds::Rounds,
     trace,
 };
@@ -47,6 +48,7 @@ const WORTH_COUNTING: usize = 4 << 10;
 
 pub(super) struct HandlerCall<T> {
     pub(super) shared: Arc<Shared>,
+    scope: ScopeId,
     peer: CallPeer,
     pub(super) incoming: Arc<Incoming>,
     handler: ErasedHandler<Outcome<T>>,
@@ -63,6 +65,7 @@ pub(super) struct HandlerCall<T> {
 impl<T: Answer> HandlerCall<T> {
     pub(super) fn new(
         shared: &Arc<Shared>,
+        scope: ScopeId,
         peer: &CallPeer,
         incoming: Incoming,
         rounds: Rounds,
@@ -70,6 +73,7 @@ impl<T: Answer> HandlerCall<T> {
     ) -> Self {
         Self {
             shared: Arc::clone(shared),
+            scope,
             peer: peer.clone(),
             incoming: Arc::new(incoming),
             handler,
@@ -104,7 +108,7 @@ impl<T: Answer> HandlerCall<T> {
             self.take_room(bytes)?;
         }
         let asked = self.rounds.continue_a_call();
-        let ended = if self.shared.layers.is_empty() {
+        let ended = if self.shared.handler_scope(self.scope).layers.is_empty() {
             self.handle().await
         } else {
             // Boxed, because it would make every call larger.
@@ -142,7 +146,8 @@ impl<T: Answer> HandlerCall<T> {
 
     async fn handle_inside_middleware(&mut self) -> Result<Outcome<T>> {
         let (shared, call) = (Arc::clone(&self.shared), Arc::clone(&self.incoming));
-        let ended = middleware::around(&shared.layers, &call, self.handle()).await;
+        let layers = &shared.handler_scope(self.scope).layers;
+        let ended = middleware::around(layers, &call, self.handle()).await;
         // The handler may have used another copy of the request.
         if call.principal_read.get() {
             self.incoming.principal_read.set();
@@ -200,8 +205,9 @@ impl<T: Answer> HandlerCall<T> {
         Ok(())
     }
 
+    /// The limits of the handler's own server, even if that server is mounted on another.
     pub(super) fn limits(&self) -> &Arc<Limits> {
-        self.shared.limits()
+        &self.shared.handler_scope(self.scope).backing.limits
     }
 
     fn open_room(&self) -> Charge {
@@ -257,7 +263,7 @@ impl<T: Answer> HandlerCall<T> {
             incoming: Arc::clone(&self.incoming),
             peer,
             server: Arc::clone(&self.shared) as _,
-            backing: Arc::clone(&self.shared.backing),
+            backing: Arc::clone(&self.shared.handler_scope(self.scope).backing),
             parameters: Arc::clone(self.handler.parameters()),
         });
         Drive::new(cell, self.handler.call(ctx))

@@ -19,7 +19,7 @@ use super::{
     Prompt, Resource, ResourceTemplate, Tool,
     offer::{ChangeableLists, OfferDetails},
     page_cache::WrittenPages,
-    registry::{Entry, Registry},
+    registry::{Entry, Registry, ScopeId},
 };
 use crate::{error::Result, flow::BoxFuture, handler::ErasedHandler};
 
@@ -60,6 +60,7 @@ pub(super) struct ResourceReader {
     pub(super) mime_type: Option<String>,
     /// Whether the result is only for some callers.
     pub(super) private: bool,
+    pub(super) scope: ScopeId,
 }
 
 impl Catalog {
@@ -69,12 +70,12 @@ impl Catalog {
         self.all().next().is_none() && self.listers.is_empty()
     }
 
-    pub(super) fn all(&self) -> impl Iterator<Item = &dyn OfferDetails> {
+    pub(super) fn all(&self) -> impl Iterator<Item = (&dyn OfferDetails, ScopeId)> {
         fn of<T: OfferDetails + 'static>(
             registry: &Registry<T>,
-        ) -> impl Iterator<Item = &dyn OfferDetails> {
+        ) -> impl Iterator<Item = (&dyn OfferDetails, ScopeId)> {
             let entries = registry.entries().iter();
-            entries.map(|entry| &*entry.item as &dyn OfferDetails)
+            entries.map(|entry| (&*entry.item as &dyn OfferDetails, entry.scope))
         }
         let resources = of(&self.resources).chain(of(&self.templates));
         of(&self.tools).chain(of(&self.prompts)).chain(resources)
@@ -97,7 +98,7 @@ impl Catalog {
         } = changing;
         let lists = !self.listers.is_empty();
         let has_resources = !(self.resources.is_empty() && self.templates.is_empty()) || lists;
-        let mut completers = self.all().filter_map(OfferDetails::completers);
+        let mut completers = self.all().filter_map(|(item, _)| item.completers());
         let completes = completers.any(|completers| !completers.is_empty());
         let mut capabilities = ServerCapabilities {
             tools: (tools || !self.tools.is_empty()).then_some(ToolsCapability {
@@ -116,7 +117,7 @@ impl Catalog {
             logging: has(logs),
             ..declared
         };
-        if tools || self.all().any(OfferDetails::becomes_task) {
+        if tools || self.all().any(|(item, _)| item.becomes_task()) {
             capabilities.declare_tasks_extension();
         }
         #[cfg(feature = "skills")]
@@ -131,13 +132,15 @@ impl Catalog {
         let offered = found.offered();
         let private = offered.needs().are_some() || offered.visibility().differs();
         Some(match found {
-            ResourceMatch::Resource(Entry { item, .. }) => ResourceReader {
+            ResourceMatch::Resource(Entry { item, scope, .. }) => ResourceReader {
+                scope: *scope,
                 handler: item.handler.clone(),
                 variables: BTreeMap::new(),
                 mime_type: item.description.mime_type.clone(),
                 private,
             },
-            ResourceMatch::OfTemplate(Entry { item, .. }, variables) => ResourceReader {
+            ResourceMatch::OfTemplate(Entry { item, scope, .. }, variables) => ResourceReader {
+                scope: *scope,
                 handler: item.handler.clone(),
                 variables,
                 mime_type: item.description.mime_type.clone(),

@@ -35,10 +35,12 @@ use super::{
     answer::{Answer, error_object, is_modern, tool_result},
     call::{HandlerCall, TaskTerms},
     complete::CompletionRequest,
+    handler_scope::HandlerScope,
     middleware,
     offer::{Offer, OfferDetails},
     page_cache::Message,
     rate::ThingHash,
+    registry::ScopeId,
     resource::complete_contents,
     rounds::Rounds,
     trace::Trace,
@@ -201,12 +203,13 @@ impl CallContext {
 
     fn call<T: Answer>(
         &self,
+        scope: ScopeId,
         handler: &ErasedHandler<Outcome<T>>,
         incoming: Incoming,
         rounds: Rounds,
     ) -> HandlerCall<T> {
         let handler = handler.clone();
-        HandlerCall::new(&self.shared, &self.peer, incoming, rounds, handler)
+        HandlerCall::new(&self.shared, scope, &self.peer, incoming, rounds, handler)
     }
 
     /// Answers a request. The future is small for tool calls; everything else that may wait is
@@ -391,13 +394,14 @@ impl CallContext {
         params: CallToolParams,
         meta: RequestMeta,
     ) -> Result<Result<HandlerCall<CallToolResult>, CallToolResult>> {
-        let (tool, thing) = self.find::<Tool>(&params.name)?;
+        let (tool, scope, thing) = self.find::<Tool>(&params.name)?;
         let output = tool.output.as_deref();
         let taken = self.take_call(thing, "tools/call", &params.name);
         if let Err(error) = taken {
             return tool_result(Err(error), &self.origin, output).map(Err);
         }
         let incoming = self.incoming(
+            scope,
             "tools/call",
             params.name,
             Arguments::Object(params.arguments.unwrap_or_default()),
@@ -405,7 +409,7 @@ impl CallContext {
         );
         let goes_on = params.request_state.is_some();
         let rounds = self.rounds(params.request_state, params.input_responses);
-        let call = self.call(&tool.handler, incoming, rounds);
+        let call = self.call(scope, &tool.handler, incoming, rounds);
         let mut call = call.checks(Arc::clone(&tool.input), tool.output.clone());
         #[cfg(feature = "witness")]
         {
@@ -437,16 +441,17 @@ impl CallContext {
         params: GetPromptParams,
         meta: RequestMeta,
     ) -> Result<Outcome<askback_core::protocol::GetPromptResult>> {
-        let (prompt, thing) = self.find::<Prompt>(&params.name)?;
+        let (prompt, scope, thing) = self.find::<Prompt>(&params.name)?;
         self.take_call(thing, "prompts/get", &params.name)?;
         let incoming = self.incoming(
+            scope,
             "prompts/get",
             params.name,
             Arguments::Texts(params.arguments.unwrap_or_default()),
             meta,
         );
         let rounds = self.rounds(params.request_state, params.input_responses);
-        let mut call = self.call(&prompt.handler, incoming, rounds);
+        let mut call = self.call(scope, &prompt.handler, incoming, rounds);
         let mut outcome = call.run().await?;
         if let Outcome::Done(result) = &mut outcome
             && result.description.is_none()
@@ -471,13 +476,14 @@ impl CallContext {
         let reading = reading.ok_or_else(|| self.not_found(&params.uri))?;
         self.take_call(ThingHash::new("resources", ""), "resources/read", "")?;
         let incoming = self.incoming(
+            reading.scope,
             "resources/read",
             params.uri.clone(),
             Arguments::Texts(reading.variables),
             meta,
         );
         let rounds = self.rounds(params.request_state, params.input_responses);
-        let mut call = self.call(&reading.handler, incoming, rounds);
+        let mut call = self.call(reading.scope, &reading.handler, incoming, rounds);
         let mut outcome = call.run().await.map_err(|error| match error.kind() {
             Kind::NotFound => self.not_found(&params.uri),
             _ => error,
@@ -501,16 +507,16 @@ impl CallContext {
 
     async fn complete(&self, params: CompleteParams, meta: RequestMeta) -> Result<CompleteResult> {
         let argument = params.argument.name;
-        let completed = match &params.reference {
+        let (completed, scope) = match &params.reference {
             Reference::Prompt(reference) => {
-                let (prompt, _) = self.find::<Prompt>(&reference.name)?;
+                let (prompt, scope, _) = self.find::<Prompt>(&reference.name)?;
                 known_argument(prompt.has_argument(&argument), &argument, &reference.name)?;
-                prompt as Arc<dyn OfferDetails>
+                (prompt as Arc<dyn OfferDetails>, scope)
             }
             Reference::Resource(reference) => {
-                let (template, _) = self.find::<ResourceTemplate>(&reference.uri)?;
+                let (template, scope, _) = self.find::<ResourceTemplate>(&reference.uri)?;
                 known_argument(template.has_variable(&argument), &argument, &reference.uri)?;
-                template as Arc<dyn OfferDetails>
+                (template as Arc<dyn OfferDetails>, scope)
             }
         };
         self.take_call(ThingHash::new("completions", ""), "completion/complete", "")?;
@@ -524,12 +530,11 @@ impl CallContext {
             principal: self.origin.principal.clone(),
         };
         let most = self.shared.limits().server.completion_values;
-        let layers = &self.shared.layers;
+        let HandlerScope { layers, backing } = self.shared.handler_scope(scope);
         let call = (!layers.is_empty())
-            .then(|| self.completion(completed.name(), &argument, &completing, meta));
+            .then(|| self.completion(scope, completed.name(), &argument, &completing, meta));
         let complete = async {
-            let completion =
-                completers.complete(&argument, completing, &self.shared.backing.states, most);
+            let completion = completers.complete(&argument, completing, &backing.states, most);
             Ok(CompleteResult {
                 completion: completion.await?,
                 meta: None,
@@ -544,6 +549,7 @@ impl CallContext {
     /// Makes a completion request for middleware: the typed text is one of its arguments.
     fn completion(
         &self,
+        scope: ScopeId,
         target: &str,
         argument: &str,
         completing: &CompletionRequest,
@@ -552,6 +558,7 @@ impl CallContext {
         let mut arguments = completing.arguments.clone();
         arguments.insert(argument.to_owned(), completing.value.clone());
         self.incoming(
+            scope,
             "completion/complete",
             target.to_owned(),
             Arguments::Texts(arguments),
@@ -568,6 +575,7 @@ impl CallContext {
 
     fn incoming(
         &self,
+        scope: ScopeId,
         method: &'static str,
         target: String,
         arguments: Arguments,
@@ -582,7 +590,7 @@ impl CallContext {
             input_responses: Default::default(),
             request_state: None,
             principal_read: ReadFlag::default(),
-            limits: Arc::clone(self.shared.limits()),
+            limits: Arc::clone(&self.shared.handler_scope(scope).backing.limits),
         }
     }
 
@@ -599,11 +607,11 @@ impl CallContext {
     }
 
     /// Finds an offer by name, unless it is hidden from the caller.
-    fn find<T: Offer>(&self, name: &str) -> Result<(Arc<T>, ThingHash)> {
+    fn find<T: Offer>(&self, name: &str) -> Result<(Arc<T>, ScopeId, ThingHash)> {
         let catalog = self.shared.catalog.load();
         let registry = T::registry(&catalog);
         if let Some(entry) = registry.find(name, self.caller()) {
-            return Ok((Arc::clone(&entry.item), entry.thing));
+            return Ok((Arc::clone(&entry.item), entry.scope, entry.thing));
         }
         let known = registry.list(self.caller());
         let known = known.map(|entry| entry.item.name());

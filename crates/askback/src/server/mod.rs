@@ -16,12 +16,14 @@ mod error;
 pub(crate) mod fleet;
 #[cfg(feature = "bridge")]
 pub(crate) mod forward;
+mod handler_scope;
 #[cfg(feature = "http-server")]
 pub mod http;
 mod keys;
 mod kinds;
 mod live;
 pub mod middleware;
+mod mount;
 mod offer;
 mod offers;
 mod page;
@@ -75,20 +77,21 @@ use self::{
     budget::Budget,
     catalog::Catalog,
     described::described,
+    handler_scope::{HandlerScope, ScopeParts},
     keys::{DefaultStore, Keys},
     live::LiveCatalog,
-    middleware::{Layer, Middleware},
+    middleware::Middleware,
     offer::{Cache, ChangeableLists, Offer},
     page::Pages,
     rate::RateLimit,
-    rules::Rules,
+    registry::ScopeId,
     shared::TraceParent,
 };
 #[cfg(feature = "witness")]
 use crate::witness::{TrustedKeys, WitnessKey};
 use crate::{
     clock::{Clock, SystemClock, millis},
-    ctx::{Audience, Backing, Changes, RunningCommits, States},
+    ctx::{Audience, Changes, RunningCommits},
     error::Result,
     extension::settings,
     keys::KeySource,
@@ -127,10 +130,8 @@ pub struct ServerBuilder {
     instructions: Option<String>,
     catalog: Catalog,
     changing: ChangeableLists,
-    states: States,
-    limits: Limits,
-    /// Outermost first.
-    layers: Vec<Layer>,
+    own: ScopeParts,
+    mounted: Vec<ScopeParts>,
     unlimited: bool,
     revisions: Vec<Revision>,
     pages: Pages,
@@ -170,9 +171,8 @@ impl Server {
             instructions: None,
             catalog: Catalog::default(),
             changing: ChangeableLists::default(),
-            states: States::default(),
-            limits: Limits::default(),
-            layers: Vec::new(),
+            own: ScopeParts::default(),
+            mounted: Vec::new(),
             unlimited: false,
             revisions: Revision::ALL.into_iter().rev().collect(),
             pages: Pages::default(),
@@ -335,7 +335,7 @@ impl ServerBuilder {
     }
 
     fn offer<T: Offer>(mut self, item: T) -> Self {
-        let added = self.catalog.add(item);
+        let added = self.catalog.add(item, ScopeId::default());
         self.note(added);
         self
     }
@@ -373,7 +373,7 @@ impl ServerBuilder {
     /// Adds code that runs around each call, inside the middleware that was added before: see
     /// [`middleware`].
     pub fn middleware(mut self, middleware: impl Middleware) -> Self {
-        self.layers.push(Arc::new(middleware));
+        self.own.layers.push(Arc::new(middleware));
         self
     }
 
@@ -434,7 +434,7 @@ impl ServerBuilder {
     /// Gives handlers shared state, such as a database. A handler that takes a
     /// [`State`](crate::State) of this type gets a clone.
     pub fn state<T: Clone + Send + Sync + 'static>(mut self, state: T) -> Self {
-        if !self.states.add(state) {
+        if !self.own.states.add(state) {
             self.note(Err(BuildError::Twice {
                 kind: "states",
                 name: std::any::type_name::<T>().to_owned(),
@@ -456,7 +456,7 @@ impl ServerBuilder {
 
     /// Sets the [`Limits`].
     pub fn limits(mut self, limits: Limits) -> Self {
-        self.limits = limits;
+        self.own.limits = limits;
         self
     }
 
@@ -572,12 +572,12 @@ impl ServerBuilder {
         if let Some(wrong) = self.wrong {
             return Err(wrong);
         }
-        let limits = Arc::new(self.limits);
-        self.catalog.check(&Rules {
-            states: &self.states,
-            limits: &limits,
-            cache: self.cache,
-        })?;
+        let layers = self.own.layers.clone();
+        let limits = Arc::new(self.own.limits.clone());
+        let mounted = self.mounted.into_iter();
+        let mounted = mounted.map(|parts| parts.inside(&layers));
+        let parts: Vec<_> = [self.own].into_iter().chain(mounted).collect();
+        self.catalog.check(self.cache, &parts)?;
         #[cfg(feature = "witness")]
         if self.trusted_keys.is_none()
             && let Some(tool) = self
@@ -593,7 +593,7 @@ impl ServerBuilder {
             .catalog
             .capabilities(self.changing, self.logs, self.declared);
         #[cfg(feature = "bridge")]
-        let has_own = !self.catalog.is_empty() || !self.layers.is_empty();
+        let has_own = !self.catalog.is_empty() || parts.len() > 1 || !parts[0].layers.is_empty();
         #[cfg(feature = "bridge")]
         let capabilities = match &self.forward {
             None => capabilities,
@@ -647,15 +647,12 @@ impl ServerBuilder {
         let store = self
             .store
             .unwrap_or_else(|| Arc::new(DefaultStore(Arc::clone(&keys))));
+        let clock = self.clock;
         let commits = RunningCommits::default();
-        let backing = Backing::new(
-            Arc::clone(&limits),
-            self.states,
-            self.clock,
-            logs,
-            commits.clone(),
-            store,
-        );
+        let handler_scopes = parts.into_iter();
+        let handler_scopes: Vec<_> = handler_scopes
+            .map(|parts| HandlerScope::new(parts, &clock, &store, &commits, logs))
+            .collect();
         Ok(Server(Arc::new(Shared {
             signature: Signature::new(&profile.info),
             service,
@@ -672,8 +669,8 @@ impl ServerBuilder {
             checks_replay: self.checks_replay,
             trace_parent: self.trace_parent,
             roots_changed: self.roots_changed,
-            backing: Arc::new(backing),
-            layers: self.layers,
+            backing: Arc::clone(&handler_scopes[0].backing),
+            handler_scopes,
             rate: (!self.unlimited).then(|| RateLimit::new(&limits)),
             tasks: Board::new(&limits),
             kept: Budget::of_bytes(&limits),

@@ -31,6 +31,16 @@ pub(super) struct ChangeableLists {
     pub(super) resources: bool,
 }
 
+impl ChangeableLists {
+    pub(super) fn or(self, other: Self) -> Self {
+        Self {
+            tools: self.tools || other.tools,
+            prompts: self.prompts || other.prompts,
+            resources: self.resources || other.resources,
+        }
+    }
+}
+
 /// The caching hints for clients (2026-07-28, server/utilities/caching).
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Cache {
@@ -131,6 +141,9 @@ pub(super) trait Offer: OfferDetails + Clone + 'static {
 
     fn name_of(description: &Self::Description) -> &str;
 
+    /// Adds a prefix to the name, unless the name is a URI.
+    fn prefix(&mut self, prefix: &str);
+
     fn check(&mut self, limits: &Limits) -> Result<(), BuildError>;
 
     fn registry(catalog: &Catalog) -> &Registry<Self>;
@@ -202,6 +215,10 @@ macro_rules! offer {
 
             fn name_of(description: &Self::Description) -> &str {
                 &description.$name
+            }
+
+            fn prefix(&mut self, prefix: &str) {
+                $type::prefix(self, prefix);
             }
 
             fn check(&mut self, limits: &Limits) -> Result<(), BuildError> {

@@ -5,6 +5,7 @@ use std::{marker::PhantomData, sync::Arc};
 use super::{
     BuildError, Prompt, Resource, ResourceTemplate, Server, ServerBuilder, Shared, Tool,
     offer::{Offer, Visibility},
+    registry::ScopeId,
 };
 use crate::ctx::{Audience, Ctx};
 
@@ -129,6 +130,9 @@ impl Ctx {
     ///
     /// A handler that asks is run again, so use [`Ctx::run`] or [`Ctx::commit`] for changes that
     /// must not happen twice.
+    ///
+    /// In a [mounted](ServerBuilder::mount) server this returns the outer server: names have their
+    /// prefix, as clients see them, and new offers do not pass the mounted server's middleware.
     #[must_use]
     pub fn server(&self) -> Server {
         Server(Shared::behind(self))
@@ -147,7 +151,7 @@ impl<T: Offer> Offers<T> {
         self.shared.rules().check(&mut item)?;
         let visibility = item.visibility().clone();
         let catalog = &self.shared.catalog;
-        catalog.change(|catalog| catalog.add(item))?;
+        catalog.change(|catalog| catalog.add(item, ScopeId::default()))?;
         self.tell(&visibility);
         Ok(())
     }

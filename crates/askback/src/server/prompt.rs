@@ -79,6 +79,13 @@ impl Prompt {
             .any(|argument| argument.name == name)
     }
 
+    /// Prefixes the name when the server is mounted. The separator is not a dot, because many model
+    /// APIs do not allow dots in function names.
+    pub(super) fn prefix(&mut self, prefix: &str) {
+        let name = &mut self.description.name;
+        *name = format!("{prefix}_{name}");
+    }
+
     pub(super) fn check(&self, _: &Limits) -> Result<(), BuildError> {
         let parameters = self.handler.parameters();
         let reads = parameters.undescribed || parameters.schema.is_some();

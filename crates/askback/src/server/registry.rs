@@ -20,10 +20,15 @@ pub(super) struct Registry<T> {
 
 pub(super) struct Entry<T> {
     pub(super) item: Arc<T>,
+    pub(super) scope: ScopeId,
     /// The key for the rate limit.
     pub(super) thing: ThingHash,
     enabled: bool,
 }
+
+/// The index of an offer's handler scope: 0 is the server itself; mounted servers follow.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct ScopeId(pub(super) usize);
 
 impl<T: OfferDetails> Registry<T> {
     pub(super) fn find(&self, name: &str, caller: Option<&Principal>) -> Option<&Entry<T>> {
@@ -53,7 +58,7 @@ impl<T: OfferDetails> Registry<T> {
     }
 
     /// Adds an item at the end, or returns it if its name is taken.
-    pub(super) fn add(&mut self, item: T, thing: ThingHash) -> Result<(), T> {
+    pub(super) fn add(&mut self, item: T, scope: ScopeId, thing: ThingHash) -> Result<(), T> {
         if self.by_name.contains_key(item.name()) {
             return Err(item);
         }
@@ -62,6 +67,7 @@ impl<T: OfferDetails> Registry<T> {
             .insert(item.name().to_owned(), self.entries.len());
         self.entries.push(Entry {
             item: Arc::new(item),
+            scope,
             thing,
             enabled: true,
         });
@@ -71,13 +77,13 @@ impl<T: OfferDetails> Registry<T> {
     /// Completes each item. This must not change names.
     pub(super) fn complete<E>(
         &mut self,
-        mut complete: impl FnMut(&mut T) -> Result<(), E>,
+        mut complete: impl FnMut(&mut T, ScopeId) -> Result<(), E>,
     ) -> Result<(), E>
     where
         T: Clone,
     {
         let mut entries = self.entries.iter_mut();
-        entries.try_for_each(|entry| complete(Arc::make_mut(&mut entry.item)))
+        entries.try_for_each(|entry| complete(Arc::make_mut(&mut entry.item), entry.scope))
     }
 
     pub(super) fn remove(&mut self, name: &str) -> Option<Arc<T>> {
@@ -126,6 +132,7 @@ impl<T> Clone for Entry<T> {
     fn clone(&self) -> Self {
         Self {
             item: Arc::clone(&self.item),
+            scope: self.scope,
             thing: self.thing,
             enabled: self.enabled,
         }

@@ -55,6 +55,10 @@ impl Resource {
         }
     }
 
+    /// A URI is not prefixed, because other systems may know it.
+    #[expect(clippy::unused_self, reason = "other kinds have names")]
+    pub(super) fn prefix(&mut self, _: &str) {}
+
     pub(super) fn check(&self, _: &Limits) -> Result<(), BuildError> {
         check_uri(&self.description.uri, &self.description.uri)
     }
@@ -102,6 +106,10 @@ impl ResourceTemplate {
             .flat_map(UriTemplate::variables)
             .any(|variable| variable == name)
     }
+
+    /// A URI is not prefixed, because other systems may know it.
+    #[expect(clippy::unused_self, reason = "other kinds have names")]
+    pub(super) fn prefix(&mut self, _: &str) {}
 
     pub(super) fn check(&self, _: &Limits) -> Result<(), BuildError> {
         let Some(template) = &self.template else {

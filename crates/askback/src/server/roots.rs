@@ -17,6 +17,20 @@ use crate::flow::BoxFuture;
 
 pub(super) type Handler = Arc<dyn Fn(RootsChanged) -> BoxFuture<'static, ()> + Send + Sync>;
 
+pub(super) fn both(first: Option<Handler>, second: Option<Handler>) -> Option<Handler> {
+    let (first, second) = match (first, second) {
+        (Some(first), Some(second)) => (first, second),
+        (first, second) => return first.or(second),
+    };
+    Some(Arc::new(move |changed: RootsChanged| {
+        let (first, second) = (first(changed.clone()), second(changed));
+        Box::pin(async move {
+            first.await;
+            second.await;
+        })
+    }))
+}
+
 /// The notice that a client's roots changed, which clients of handshake revisions send (2025-11-25,
 /// client/roots, Root List Changes): see
 /// [`ServerBuilder::on_roots_changed`](super::ServerBuilder::on_roots_changed).

@@ -1,4 +1,7 @@
 //! Seals and opens the state of a flow between two rounds of the stateless era.
+//!
+//! The limits of a state come from its handler's server, even if that server is mounted on another.
+//! Claims last as long as a state that can use them, so both limits must come from one server.
 
 use std::{collections::BTreeMap, sync::Arc};
 

@@ -6,8 +6,10 @@ use super::{
     BuildError,
     catalog::Catalog,
     complete::Completers,
+    handler_scope::ScopeParts,
     offer::{Cache, Offer},
     rate::ThingHash,
+    registry::ScopeId,
 };
 use crate::ctx::States;
 
@@ -19,7 +21,7 @@ pub(super) struct Rules<'a> {
 
 impl Catalog {
     /// Adds an item, which is [checked](Rules::check) later. The registry keeps the order.
-    pub(super) fn add<T: Offer>(&mut self, item: T) -> Result<(), BuildError> {
+    pub(super) fn add<T: Offer>(&mut self, item: T, scope: ScopeId) -> Result<(), BuildError> {
         let needs_scopes = item.needs().are_some();
         let completers = item.completers().into_iter();
         let mut parameters = completers
@@ -29,7 +31,7 @@ impl Catalog {
         drop(parameters);
         let is_encoded = item.name().contains('%');
         let thing = ThingHash::new(T::KIND, item.name());
-        let added = T::registry_mut(self).add(item, thing);
+        let added = T::registry_mut(self).add(item, scope, thing);
         added.map_err(|item| BuildError::Twice {
             kind: T::KIND,
             name: item.name().to_owned(),
@@ -40,14 +42,30 @@ impl Catalog {
         Ok(())
     }
 
-    pub(super) fn check(&mut self, rules: &Rules<'_>) -> Result<(), BuildError> {
-        if self.lists_of_each && rules.cache.scope == CacheScope::Public {
+    pub(super) fn check(
+        &mut self,
+        cache: Cache,
+        handler_scopes: &[ScopeParts],
+    ) -> Result<(), BuildError> {
+        if self.lists_of_each && cache.scope == CacheScope::Public {
             return Err(BuildError::PublicCache);
         }
-        self.tools.complete(|item| rules.check(item))?;
-        self.prompts.complete(|item| rules.check(item))?;
-        self.resources.complete(|item| rules.check(item))?;
-        self.templates.complete(|item| rules.check(item))
+        let rules = |scope: ScopeId| {
+            let ScopeParts { states, limits, .. } = &handler_scopes[scope.0];
+            Rules {
+                states,
+                limits,
+                cache,
+            }
+        };
+        self.tools
+            .complete(|item, scope| rules(scope).check(item))?;
+        self.prompts
+            .complete(|item, scope| rules(scope).check(item))?;
+        self.resources
+            .complete(|item, scope| rules(scope).check(item))?;
+        self.templates
+            .complete(|item, scope| rules(scope).check(item))
     }
 }
 

@@ -13,12 +13,13 @@ use tracing::Span;
 use super::{
     board::Board,
     budget::Budget,
+    handler_scope::HandlerScope,
     keys::Keys,
     live::LiveCatalog,
-    middleware::Layer,
     offer::{Cache, ChangeableLists},
     page::Pages,
     rate::{RateLimit, ThingHash},
+    registry::ScopeId,
     roots::{self, RootsWatch},
     rules::Rules,
 };
@@ -47,8 +48,8 @@ pub(crate) struct Shared {
     pub(super) trace_parent: Option<TraceParent>,
     pub(super) roots_changed: Option<roots::Handler>,
     pub(super) backing: Arc<Backing>,
-    /// Outermost first.
-    pub(super) layers: Vec<Layer>,
+    /// The scopes of the handlers: the server's own, and one for each mounted server.
+    pub(super) handler_scopes: Vec<HandlerScope>,
     pub(super) rate: Option<RateLimit>,
     pub(super) tasks: Board,
     pub(super) kept: Budget,
@@ -61,6 +62,10 @@ pub(crate) struct Shared {
 }
 
 impl Shared {
+    pub(super) fn handler_scope(&self, scope: ScopeId) -> &HandlerScope {
+        &self.handler_scopes[scope.0]
+    }
+
     /// Counts one call for the rate limit.
     ///
     /// # Errors

@@ -216,6 +216,13 @@ impl Tool {
         self
     }
 
+    /// Prefixes the name when the server is mounted. The separator is not a dot, because many model
+    /// APIs do not allow dots in function names.
+    pub(super) fn prefix(&mut self, prefix: &str) {
+        let name = &mut self.description.name;
+        *name = format!("{prefix}_{name}");
+    }
+
     /// Checks the complete tool, reads the headers from its schema, and compiles its schemas.
     pub(super) fn check(&mut self, limits: &Limits) -> Result<(), BuildError> {
         let name = &self.description.name;

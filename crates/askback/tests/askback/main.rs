@@ -32,6 +32,7 @@ mod macros;
 mod middleware;
 #[cfg(feature = "http-server")]
 mod mirrored;
+mod mounted;
 mod nested;
 mod observability;
 mod offered;

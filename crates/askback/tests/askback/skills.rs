@@ -213,7 +213,10 @@ async fn a_server_without_skills_does_not_know_the_methods() {
 #[tokio::test(start_paused = true)]
 async fn a_hidden_skill_does_not_exist() {
     let secret = named("payroll").visible_to(|who| who.is_some_and(|who| who.subject == "ada"));
-    let server = shop().skill(secret).build().unwrap();
+    let server = shop()
+        .mount("hr", Server::new("hr", "1").skill(secret))
+        .build()
+        .unwrap();
     for (subject, is_visible) in [("ada", true), ("bob", false)] {
         let mut wire = Wire::connect_as(&server, Principal::new(subject));
         let listed = request(&mut wire, "skills/list", json!({})).await;

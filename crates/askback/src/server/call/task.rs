@@ -137,6 +137,7 @@ impl<T: Answer> HandlerCall<T> {
         drive.cell().become_task();
         Self {
             shared: Arc::clone(&self.shared),
+            scope: self.scope,
             peer,
             incoming: Arc::clone(&self.incoming),
             handler: self.handler.clone(),

@@ -253,21 +253,27 @@ async fn welcome(ctx: Ctx) -> Result<String> {
     Ok(format!("Welcome, {}", guest.name))
 }
 
+/// On a mounted server, the limits of the handler's own server apply.
 #[tokio::test]
-async fn an_answer_to_a_round_written_by_hand_is_held_to_the_limits_of_the_server() {
+async fn an_answer_to_a_round_written_by_hand_is_held_to_the_limits_of_its_server() {
     let mut limits = Limits::default();
     limits.forms.answer_bytes = 5;
-    let server = Server::new("hotel", "1")
-        .limits(limits)
-        .tool(Tool::new("welcome", welcome));
-    let server = server.build().unwrap();
-    for (name, says) in [("Grace", "Welcome, Grace"), ("Amelia", "5 bytes")] {
-        let answers = json!({"guest": {"action": "accept", "content": {"name": name}}});
-        let params = json!({"name": "welcome", "inputResponses": answers});
-        let mut wire = Wire::connect(&server);
-        wire.request("tools/call", stateless(params, &capabilities()))
-            .await;
-        let heard = wire.hear().await.expect("an answer").to_string();
-        assert!(heard.contains(says), "{heard}");
+    let hotel = || {
+        Server::new("hotel", "1")
+            .limits(limits.clone())
+            .tool(Tool::new("welcome", welcome))
+    };
+    let whole = Server::new("whole", "1").mount("hotel", hotel());
+    for (server, tool) in [(hotel(), "welcome"), (whole, "hotel_welcome")] {
+        let server = server.build().unwrap();
+        for (name, says) in [("Grace", "Welcome, Grace"), ("Amelia", "5 bytes")] {
+            let answers = json!({"guest": {"action": "accept", "content": {"name": name}}});
+            let params = json!({"name": tool, "inputResponses": answers});
+            let mut wire = Wire::connect(&server);
+            wire.request("tools/call", stateless(params, &capabilities()))
+                .await;
+            let heard = wire.hear().await.expect("an answer").to_string();
+            assert!(heard.contains(says), "{tool}: {heard}");
+        }
     }
 }

@@ -242,6 +242,23 @@ fn what_is_added_later_is_checked_as_what_was_there_before() {
 }
 
 #[test]
+fn what_a_mounted_server_offers_is_checked_by_its_own_limits() {
+    let mut limits = Limits::default();
+    limits.forms.schema_bytes = 64;
+    let long = json!({"type": "object", "description": "x".repeat(64)});
+    let tool = || takes_any().input_schema(schema(&long));
+    let inner = |limits: Limits| builder().limits(limits).tool(tool());
+    let outer = || builder().limits(limits.clone());
+    assert_eq!(
+        wrong(outer().mount("a", inner(Limits::default()))),
+        "nothing"
+    );
+    let expected = "the input schema of `a_takes` cannot be checked: it is longer than the 64 bytes that \
+                    are read of a schema, or say `Tool::unchecked`";
+    assert_eq!(wrong(builder().mount("a", inner(limits.clone()))), expected);
+}
+
+#[test]
 fn a_resource_is_at_a_uri() {
     let resource = |uri: &str| {
         builder().resource(Resource::new(uri, "notes", async || {
