@@ -247,14 +247,12 @@ impl Recorder {
         case.name = format!("{}: {verb} {name}", self.cases.len().saturating_add(1));
         case.request = BTreeMap::from([(verb, name.to_owned())]);
         case.revisions = Some(self.spoken).filter(|revision| *revision != self.revision);
-        // If a model did not answer, the rule declines, and the server may repeat the words of the refusal.
-        let repeats_ours = noted.iter().any(|(question, reply)| {
-            matches!(
-                (&question.ask, reply),
-                (Ask::Sample(_), Reply::Cancelled(_))
-            )
-        });
-        let fits = |text: &str| !repeats_ours && text.chars().nth(MAX_EXPECTED_CHARS).is_none();
+        // After a refusal, the server may say whether a user read the question. It judges that by the time, and the
+        // rules of a suite are faster than a user.
+        let is_refused = noted
+            .iter()
+            .any(|(_, reply)| matches!(reply, Reply::Declined { .. } | Reply::Cancelled(_)));
+        let fits = |text: &str| !is_refused && text.chars().nth(MAX_EXPECTED_CHARS).is_none();
         match end {
             Ok(result) => {
                 case.expect.failed = result.failed;
