@@ -88,6 +88,7 @@ pub fn list(page: &mut Page, wire: &Wire, most: Option<usize>) {
     for entry in wire.entries() {
         calls.entry(entry.call).or_default().push(entry);
     }
+    put_in_order(&mut calls);
     let mut room = most.unwrap_or(usize::MAX);
     let mut first = calls.len();
     for call in calls.values().rev() {
@@ -115,7 +116,12 @@ pub fn list(page: &mut Page, wire: &Wire, most: Option<usize>) {
         page.note(Style::Dim, words);
     }
     for call in calls.values().skip(first) {
-        if let (Some(words), Some(first)) = (rounds(call), call.first()) {
+        let own: Vec<_> = call
+            .iter()
+            .copied()
+            .filter(|it| it.call == call[0].call)
+            .collect();
+        if let (Some(words), Some(first)) = (rounds(&own), call.first()) {
             page.quote_line(words, target(first));
         }
         for entry in call {
@@ -154,6 +160,60 @@ fn list_with(page: &mut Page, wire: &Wire, text: &str) {
         Row::of(entry).put(page);
     }
     page.note(Style::Dim, MORE);
+}
+
+/// How a message changes the set of open calls.
+enum Moment<'a> {
+    Begins(u64),
+    Ends(u64),
+    /// A notification of an unknown call.
+    Alone(&'a Entry),
+}
+
+/// Moves each notification of an unknown call into the only call that was open when it arrived.
+fn put_in_order(calls: &mut BTreeMap<u64, Vec<&Entry>>) {
+    let mut moments = BTreeMap::new();
+    for (id, call) in &*calls {
+        if let Some(entry) = lone(call) {
+            moments.insert(entry.number, Moment::Alone(entry));
+        } else if let [first, .., last] = &call[..] {
+            moments.insert(first.number, Moment::Begins(*id));
+            moments.insert(last.number, Moment::Ends(*id));
+        }
+    }
+    let mut open = BTreeSet::new();
+    let mut changed = BTreeSet::new();
+    for moment in moments.into_values() {
+        match moment {
+            Moment::Begins(id) => {
+                open.insert(id);
+            }
+            Moment::Ends(id) => {
+                open.remove(&id);
+            }
+            Moment::Alone(entry) => {
+                if let (1, Some(id)) = (open.len(), open.first())
+                    && let Some(call) = calls.get_mut(id)
+                {
+                    call.push(entry);
+                    changed.insert(*id);
+                    calls.remove(&entry.call);
+                }
+            }
+        }
+    }
+    for id in changed {
+        if let Some(call) = calls.get_mut(&id) {
+            call.sort_by_key(|entry| entry.number);
+        }
+    }
+}
+
+fn lone<'a>(call: &[&'a Entry]) -> Option<&'a Entry> {
+    match call {
+        [only] => matches!(only.gist, Gist::Notification { .. }).then_some(*only),
+        _ => None,
+    }
 }
 
 /// A message in one line.

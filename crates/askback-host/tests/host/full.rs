@@ -44,9 +44,7 @@ enum Do<'a> {
     Reply(&'a str),
 }
 
-use Do::{
-    Ask as Asks, Elsewhere, Look as See, Model, NoBrowser, Press, Suggest, Type, Withdraw,
-};
+use Do::{Ask as Asks, Elsewhere, Look as See, Model, NoBrowser, Press, Suggest, Type, Withdraw};
 
 struct Seat {
     talk: Conversation,

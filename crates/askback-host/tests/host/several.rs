@@ -274,11 +274,7 @@ async fn a_server_has_permissions_folders_and_remarks_of_its_own() {
     host.end();
     let told = host.page().take().to_string();
     let lines = told.lines().filter(|line| line.contains("stderr "));
-    assert_eq!(
-        lines.count(),
-        usize::try_from(most).unwrap() * 2 + 2,
-        "{told}"
-    );
+    assert_eq!(lines.count(), usize::try_from(most).unwrap() * 2, "{told}");
     for name in ["a", "b"] {
         // No line of one server is attributed to the other.
         let named = told

@@ -125,7 +125,7 @@ fn a_secret_is_in_no_view_unless_the_reader_wants_it() {
             reveals: true,
             ..Reader::default()
         };
-        assert_eq!(fields(seen(&desk, reader))[0].text.raw(), "hunter2");
+        assert_eq!(fields(seen(&desk, reader))[0].text.raw(), r#"["hunter2"]"#);
         for field in 1..6 {
             desk.update(write(field, "x"));
         }

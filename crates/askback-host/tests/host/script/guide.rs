@@ -27,7 +27,6 @@ fn the_guide_names_every_member() {
         "answers: [{odd: 1}]",
         "answers: [{when: {odd: 1}}]",
         "answers: [{when: {message: {odd: 1}}}]",
-        "answers: [{asked: {odd: 1}}]",
         "sampling: [{odd: 1}]",
         "sampling: [{reply: {odd: 1}}]",
     ] {
