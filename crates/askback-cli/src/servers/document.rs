@@ -75,7 +75,7 @@ const OF_OTHERS: [&str; 20] = [
 ];
 
 /// Keys that define how a server is reached.
-pub(super) const KNOWN: [&str; 9] = [
+const KNOWN: [&str; 9] = [
     "args", "command", "cwd", "disabled", "env", "headers", "oauth", "type", "url",
 ];
 

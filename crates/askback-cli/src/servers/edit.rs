@@ -1,4 +1,4 @@
-//! Adds servers to a file and leaves the rest of the file unchanged.
+//! Writes an edited file of servers.
 
 use std::{
     fs,
@@ -6,32 +6,10 @@ use std::{
     path::Path,
 };
 
-use jsonc_parser::cst::{CstInputValue, CstRootNode};
+use jsonc_parser::cst::CstInputValue;
 use serde_json::Value;
 
-use super::document::{Unreadable, strict};
 use crate::private_file;
-
-/// Adds servers to the `mcpServers` of a JSON file, or to its `servers` if only that exists. Comments are kept.
-pub fn add_to_json(text: &str, servers: &[(String, Value)]) -> Result<String, Unreadable> {
-    let blank = text.trim().is_empty();
-    let text = if blank { "{}\n" } else { text };
-    let root =
-        CstRootNode::parse(text, &strict()).map_err(|error| Unreadable(error.to_string()))?;
-    let whole = root.object_value();
-    let whole = whole.ok_or_else(|| Unreadable("it is not an object".to_owned()))?;
-    let section = match whole.get("mcpServers").is_none() && whole.get("servers").is_some() {
-        true => "servers",
-        false => "mcpServers",
-    };
-    let listed = whole.object_value_or_create(section);
-    let listed = listed.ok_or_else(|| Unreadable(format!("its `{section}` is not an object")))?;
-    for (name, server) in servers {
-        listed.append(name, input(server));
-    }
-    listed.ensure_multiline();
-    Ok(root.to_string())
-}
 
 pub(super) fn input(value: &Value) -> CstInputValue {
     match value {
@@ -48,32 +26,6 @@ pub(super) fn input(value: &Value) -> CstInputValue {
                     .collect(),
             )
         }
-    }
-}
-
-/// Makes the relative paths of an entry absolute, so that it also works in a file of another folder. Servers of its
-/// file start in `folder`.
-pub fn anchor(server: &mut Value, folder: &Path) {
-    let is_relative = |path: &str| !path.starts_with("${") && Path::new(path).is_relative();
-    let is_there = |word: &str| {
-        let is_path = !word.is_empty() && !word.starts_with('-') && Path::new(word).is_relative();
-        is_path && folder.join(word).exists()
-    };
-    let whole = |path: &str| Value::from(folder.join(path).display().to_string());
-    // A bare name is searched for in PATH.
-    let command = server["command"].as_str();
-    let command =
-        command.filter(|path| path.contains(std::path::is_separator) && is_relative(path));
-    let command = command.map(whole);
-    let mut args = server["args"].as_array().into_iter().flatten();
-    let has_path = command.is_some() || args.any(|arg| arg.as_str().is_some_and(is_there));
-    match server["cwd"].as_str() {
-        Some(cwd) if is_relative(cwd) => server["cwd"] = whole(cwd),
-        None if has_path => server["cwd"] = folder.display().to_string().into(),
-        _ => {}
-    }
-    if let Some(command) = command {
-        server["command"] = command;
     }
 }
 
@@ -99,74 +51,7 @@ pub fn write(path: &Path, text: &str) -> io::Result<bool> {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
-
-    fn servers() -> Vec<(String, Value)> {
-        let server = json!({"command": "x", "args": ["-y"], "env": {}});
-        vec![("new \"one\"".to_owned(), server)]
-    }
-
-    #[test]
-    fn comments_stay_where_servers_are_added() {
-        #[track_caller]
-        fn check(text: &str, expected: &str) {
-            let added = add_to_json(text, &servers()).expect("it is such a file");
-            assert_eq!(added, expected);
-        }
-        let entry = r#""new \"one\"": {
-      "args": ["-y"],
-      "command": "x",
-      "env": {}
-    }"#;
-        check(
-            "",
-            &format!("{{\n  \"mcpServers\": {{\n    {entry}\n  }}\n}}\n"),
-        );
-        // If the last member is followed by a comma, so is the new one.
-        let entry = entry.replace("{}", "{},");
-        check(
-            "{\n  // mine\n  \"servers\": {\n    \"a\": {\"url\": \"x\"}, // one\n  },\n  \"inputs\": [] /* none */\n}\n",
-            &format!(
-                "{{\n  // mine\n  \"servers\": {{\n    \"a\": {{\"url\": \"x\"}}, // one\n    {entry},\n  }},\n  \"inputs\": [] /* none */\n}}\n"
-            ),
-        );
-        for text in ["[]", "{\"mcpServers\": 1}", "{'a': 1}"] {
-            assert!(add_to_json(text, &servers()).is_err(), "{text}");
-        }
-    }
-
-    #[test]
-    fn a_server_is_started_where_its_paths_lead_somewhere() {
-        let folder = Path::new(env!("CARGO_MANIFEST_DIR"));
-        let there = folder.display();
-        let check = |server: Value, expected: Value| {
-            let mut anchored = server;
-            anchor(&mut anchored, folder);
-            assert_eq!(anchored, expected);
-        };
-        check(
-            json!({"command": "node", "args": ["--x", "src/main.rs", "no/such"]}),
-            json!({"command": "node", "args": ["--x", "src/main.rs", "no/such"], "cwd": there.to_string()}),
-        );
-        check(
-            json!({"command": "bin/it", "args": []}),
-            json!({"command": format!("{there}/bin/it"), "args": [], "cwd": there.to_string()}),
-        );
-        check(
-            json!({"command": "bin/it", "args": ["src"], "cwd": "sub"}),
-            json!({"command": format!("{there}/bin/it"), "args": ["src"], "cwd": format!("{there}/sub")}),
-        );
-        for server in [
-            json!({"command": "npx", "args": ["-y", "x"]}),
-            json!({"command": "/bin/it", "args": ["/src/main.rs", ""], "cwd": "${HOME}"}),
-            json!({"command": "${BIN}/it"}),
-            json!({"url": "https://a.test/"}),
-        ] {
-            check(server.clone(), server);
-        }
-    }
 
     #[cfg(unix)]
     #[test]

@@ -1,8 +1,7 @@
 //! Servers in the configuration files of MCP clients.
 //!
 //! A [`Document`] has the entries of a file, converted to the keys of `mcp.json`, for every client.
-//! Values may contain variables, which [`Values`] replaces. [`add_to_json`] adds servers to an
-//! existing file.
+//! Values may contain variables, which [`Values`] replaces.
 
 mod client;
 mod document;
@@ -17,9 +16,9 @@ mod terminal;
 
 pub use client::{ConfigFile, Folders, Source, read, read_at};
 pub use document::{Document, Layout, Unreadable, unused};
-pub use edit::{add_to_json, anchor, write};
+pub use edit::write;
 pub use entry::{EntryShape, HOLD, NotWrapped};
 pub use entry_text::{Format, Malformed, at};
 pub use expand::{Missing, Names, Values};
 pub use name::{heading, unseen};
-pub use secrets::{conceal, conceal_args, without_inputs};
+pub use secrets::{conceal_args, conceal_url};

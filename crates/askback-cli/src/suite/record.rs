@@ -523,7 +523,7 @@ fn server(file: &Path, target: &Target, secrets: &mut Secrets) -> Option<Value> 
     match &target.reach {
         _ if target.file.is_some() => Some(json!({"name": target.name})),
         Reach::Start(command) => {
-            if conceal_args("", &command.args) != command.args {
+            if conceal_args(&command.args) != command.args {
                 secrets.names.insert("the command of the server".to_owned());
                 return None;
             }

@@ -1,4 +1,4 @@
-//! Servers of other clients: find, open, import and export them.
+//! Servers of other clients: find and open them.
 
 use std::{
     fs,
@@ -97,17 +97,6 @@ impl Place {
             .env_remove("SUDO_UID")
             .output()
             .expect("the command was built")
-    }
-
-    /// Checks that only the owner can read the file.
-    #[cfg(unix)]
-    #[track_caller]
-    fn is_private(&self, path: &str) {
-        let permissions = fs::metadata(self.path(path))
-            .expect("it is there")
-            .permissions();
-        let mode = std::os::unix::fs::PermissionsExt::mode(&permissions);
-        assert_eq!(mode & 0o777, 0o600);
     }
 
     /// Runs the command. Returns its output without the path of the test folder.
@@ -265,152 +254,7 @@ fn a_yes_to_a_server_of_another_client_is_kept() {
 
 #[test]
 #[cfg(target_os = "linux")]
-fn servers_are_imported_without_their_secrets() {
-    let place = Place::with_files("import");
-    let said = place.says(
-        &["servers", "import", "notes", "local", "files", "git", "docs"],
-        0,
-        &[
-            "ROOT/settings/Code/User/mcp.json is skipped:",
-            "From claude-code:\n  | local\n  A variable replaces what may be a secret in its env:\n    | TOKEN",
-            "secret in its headers:\n    | NOTES_AUTHORIZATION",
-            "secret in its url:\n    | NOTES_KEY",
-            "Not imported from cursor, because a server has this name already:\n  | files",
-            "A variable replaces an input:\n    | GIT_KEY",
-            "Wrote ROOT/project/mcp.json.",
-        ],
-    );
-    assert!(!said.contains("hush"), "{said}");
-    assert!(
-        said.contains("The file is new, and only you can read it."),
-        "{said}"
-    );
-    place.is_private("project/mcp.json");
-    let written = place.read("project/mcp.json");
-    assert!(!written.contains("hush"), "{written}");
-    let written: serde_json::Value = serde_json::from_str(&written).expect("it is JSON");
-    let expected = serde_json::json!({"mcpServers": {
-        "docs": {"url": "https://docs.test/mcp", "headers": {"Authorization": "Bearer ${DOCS}"}, "disabled": true},
-        "files": {"command": "npx", "args": ["-y", "files", "/tmp"]},
-        "git": {"type": "stdio", "command": "git", "env": {"KEY": "${GIT_KEY}"}},
-        "local": {"command": "sh", "args": ["-c", "printf %s \"$TOKEN\" > given"], "env": {"TOKEN": "${TOKEN}"}},
-        "notes": {
-            "type": "http", "url": "https://notes.test/mcp?key=${NOTES_KEY}",
-            "headers": {"Authorization": "Bearer ${NOTES_AUTHORIZATION}"},
-        },
-    }});
-    assert_eq!(written, expected);
-    // An existing server is not replaced.
-    let before = place.read("project/mcp.json");
-    place.says(
-        &["servers", "import", "--from", "claude-desktop"],
-        0,
-        &["There is nothing to write."],
-    );
-    assert_eq!(place.read("project/mcp.json"), before);
-    place.run(&["servers", "import", "--from", "goose"], 0);
-    place.says(
-        &["servers", "import", "nothing"],
-        2,
-        &["no client has a server called `nothing`"],
-    );
-    let secrets = [
-        "servers",
-        "import",
-        "--from",
-        "claude",
-        "--with-secrets",
-        "notes",
-    ];
-    fs::remove_file(place.path("project/mcp.json")).expect("it is ours");
-    place.run(&secrets, 0);
-    assert!(place.read("project/mcp.json").contains("Bearer hush"));
-    place.is_private("project/mcp.json");
-}
-
-#[test]
-#[cfg(target_os = "linux")]
-fn an_imported_server_is_started_where_its_paths_lead_somewhere() {
-    let place = Place::new("import-paths");
-    let servers = r#"{"mcpServers": {
-        "mine": {"command": "python3", "args": ["server.py"]}, "theirs": {"command": "npx", "args": ["server"]}
-    }}"#;
-    place.write("user/.cursor/mcp.json", servers);
-    place.write("user/server.py", "");
-    place.run(&["servers", "import", "--from", "cursor"], 0);
-    let written = place.read("project/mcp.json");
-    let written: serde_json::Value = serde_json::from_str(&written).expect("it is JSON");
-    let expected = serde_json::json!({"mcpServers": {
-        "mine": {"command": "python3", "args": ["server.py"], "cwd": place.path("user")},
-        "theirs": {"command": "npx", "args": ["server"]},
-    }});
-    assert_eq!(written, expected);
-}
-
-#[test]
-#[cfg(target_os = "linux")]
-fn a_file_that_cannot_be_read_ends_an_import_with_an_error() {
-    let place = Place::with_files("import-unread");
-    place.says(
-        &["servers", "import", "another"],
-        2,
-        &["It may be in ROOT/settings/Code/User/mcp.json, which cannot be read."],
-    );
-    assert!(!place.path("project/mcp.json").exists());
-    place.says(
-        &["servers", "import"],
-        2,
-        &[
-            "ROOT/settings/Code/User/mcp.json is skipped:\n| Unexpected word on line 1 column 1\n",
-            "Wrote ROOT/project/mcp.json.",
-            "askback: not all servers are imported\n",
-        ],
-    );
-    assert!(place.read("project/mcp.json").contains("\"memory\""));
-    place.run(&["servers", "import", "--from", "goose"], 0);
-}
-
-#[test]
-#[cfg(target_os = "linux")]
-fn a_server_that_cannot_be_used_is_named_and_not_imported() {
-    let place = Place::new("import-unusable");
-    let servers =
-        r#"{"mcpServers": {"good": {"command": "x"}, "neither": {"args": ["x"]}, "text": "y"}}"#;
-    place.write("user/.cursor/mcp.json", servers);
-    let told = "Not imported from cursor, because it cannot be used:\n  | ";
-    let neither = format!("{told}neither: ");
-    let text = format!("{told}text: ");
-    place.says(
-        &["servers", "import"],
-        0,
-        &["From cursor:\n  | good\n", &neither, &text],
-    );
-    let written = place.read("project/mcp.json");
-    assert!(written.contains("good") && !written.contains("neither"));
-    let says = ["askback: not all servers are imported\n"];
-    place.says(&["servers", "import", "neither"], 2, &says);
-}
-
-#[test]
-#[cfg(target_os = "linux")]
-fn a_server_whose_name_is_not_seen_whole_is_not_imported() {
-    let place = Place::new("import-unseen");
-    let servers = r#"{"mcpServers": {"mine": {"command": "x"}, "mine\u200b": {"command": "y"}}}"#;
-    place.write("user/.cursor/mcp.json", servers);
-    place.says(
-        &["servers", "import"],
-        0,
-        &[
-            "From cursor:\n  | mine\n",
-            "Not imported from cursor, because its name has an invisible character, <U+200B>:\n  | mine<U+200B>\n",
-        ],
-    );
-    assert!(!place.read("project/mcp.json").contains("\"y\""));
-}
-
-#[test]
-#[cfg(target_os = "linux")]
-fn secrets_of_any_place_are_neither_listed_nor_imported() {
+fn secrets_of_any_place_are_not_listed() {
     let place = Place::new("anywhere");
     place.write(
         "user/.cursor/mcp.json",
@@ -431,23 +275,7 @@ fn secrets_of_any_place_are_neither_listed_nor_imported() {
         }}"#,
     );
     for words in [&["servers"][..], &["servers", "--json"]] {
-        let said = place.says(words, 0, &["docker run --header", "TOKEN=${ARGS_TOKEN}"]);
+        let said = place.says(words, 0, &["docker run --header", "TOKEN=***"]);
         assert!(!said.contains("hush"), "{said}");
     }
-    let said = place.says(
-        &["servers", "import"],
-        0,
-        &["secret in its oauth:\n    | FAR_CLIENT_SECRET"],
-    );
-    assert!(!said.contains("hush"), "{said}");
-    place.is_private("project/mcp.json");
-    let written = place.read("project/mcp.json");
-    for says in [
-        "\"LANG\": \"C\"",
-        "text/plain",
-        "\"clientSecretEnv\": \"FAR_CLIENT_SECRET\"",
-    ] {
-        assert!(written.contains(says), "{says} is not in\n{written}");
-    }
-    assert!(!written.contains("hush"), "{written}");
 }

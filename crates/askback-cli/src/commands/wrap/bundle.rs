@@ -158,7 +158,7 @@ fn check_words(
             return Err(Error::usage(error));
         }
     }
-    let concealed = conceal_args("", args);
+    let concealed = conceal_args(args);
     for (arg, concealed) in args.iter().zip(&concealed) {
         if arg != concealed || is_in(arg, is_setting) {
             return Err(secret("an argument of the server looks like a secret"));
@@ -533,7 +533,6 @@ mod tests {
         let _ = fs::remove_dir_all(&folder);
     }
 
-    #[cfg(feature = "json-schema")]
     #[test]
     fn the_manifest_fits_its_schema() {
         const SCHEMA: &str = include_str!("../../../tests/mcpb-manifest-v0.3.schema.json");

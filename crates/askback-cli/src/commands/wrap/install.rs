@@ -19,7 +19,7 @@ use crate::{
     private_file,
     servers::{
         EntryShape, Folders, Format, Malformed, NotWrapped, Source, Unreadable, at, conceal_args,
-        read_at, write,
+        conceal_url, read_at, write,
     },
     target::Target,
 };
@@ -152,8 +152,8 @@ impl FoundEntry {
         page.line(words!("{}: {}", client.title(), given(path.display())));
     }
 
-    fn put_change(&self, page: &mut Page, name: &str, before: &Value, after: &Value) {
-        let [before, after] = [before, after].map(|entry| lines(self.shape(), name, entry));
+    fn put_change(&self, page: &mut Page, before: &Value, after: &Value) {
+        let [before, after] = [before, after].map(|entry| lines(self.shape(), entry));
         for line in before.iter().filter(|line| !after.contains(line)) {
             page.quote_line("  - ", line.clone());
         }
@@ -203,7 +203,7 @@ pub fn install(client: &'static KnownClient, name: &str, options: &[String]) -> 
     private_file::write(&backup, &found.file.text)
         .map_err(|error| Error::unwritten(&backup, &error))?;
     found.file.replace(&text)?;
-    found.put_change(&mut page, name, &found.entry, &wrapped);
+    found.put_change(&mut page, &found.entry, &wrapped);
     page.line(words!("Backup: {}", given(backup.display())));
     if shape.url(&found.entry).is_some() {
         page.line("If the server wants a sign-in, sign in once: askback list --url URL");
@@ -260,23 +260,21 @@ pub fn undo(client: &'static KnownClient, name: &str) -> Result<(), Error> {
     fs::remove_file(&backup).map_err(|error| Error::unwritten(&backup, &error))?;
     let whole = found.file.format.read(&text).unwrap_or_default();
     let entry = at(&whole, &found.path).cloned().unwrap_or_default();
-    found.put_change(&mut page, name, &found.entry, &entry);
+    found.put_change(&mut page, &found.entry, &entry);
     page.line(words!("Start {} again.", client.title()));
     Ok(out::print(&page.take())?)
 }
 
 /// The members of an entry, one per line, without values that may be secrets.
-fn lines(shape: &EntryShape, name: &str, entry: &Value) -> Vec<String> {
+fn lines(shape: &EntryShape, entry: &Value) -> Vec<String> {
     let mut lines = Vec::new();
     if let Some(words) = shape.words(entry)
         && let Some((program, args)) = words.split_first()
     {
-        let args = conceal_args(name, args);
+        let args = conceal_args(args);
         lines.push(Target::child(program, &args).reach.shown());
     } else if let Some(url) = shape.url(entry) {
-        // A query may hold a secret.
-        let url = url.split(['?', '#']).next().unwrap_or_default();
-        lines.push(url.to_owned());
+        lines.push(conceal_url(url).to_owned());
     }
     for (member, value) in entry.as_object().into_iter().flatten() {
         if shape.names_server(member) {

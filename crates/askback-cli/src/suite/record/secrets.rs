@@ -48,7 +48,7 @@ impl Secrets {
                 }
                 // The values of variables in the server file, and of options such as `--api-key`.
                 let written = command.told().args.iter();
-                let concealed = conceal_args("", &command.args);
+                let concealed = conceal_args(&command.args);
                 for ((arg, concealed), written) in command.args.iter().zip(&concealed).zip(written)
                 {
                     if arg != concealed || arg != written {
