@@ -17,7 +17,6 @@ mod environment;
 mod error;
 mod failure;
 mod files;
-mod json_schema;
 mod known_clients;
 mod listed;
 mod locate;

@@ -38,7 +38,7 @@ server:
 revisions: all                         # or a list; else the newest that both sides have
 cases:
   - name: books a holiday
-    call: book_holiday                 # or prompt, read, complete, list
+    call: book_holiday                 # or prompt, read, list
     arguments: {destination: Barcelona}
     answers:                           # as in a file of --answers
       - when: {key: wishes}

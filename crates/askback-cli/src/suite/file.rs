@@ -53,24 +53,7 @@ pub enum Action {
     Call(String, Map<String, Value>),
     Prompt(String, Map<String, Value>),
     Read(String),
-    /// The suggestions for an argument, given the known arguments.
-    Complete(Complete, Map<String, Value>),
     List(ListKind),
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-#[serde(try_from = "CompleteText")]
-pub struct Complete {
-    pub of: CompletionTarget,
-    pub argument: String,
-    /// The start of the argument's value.
-    pub start: String,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum CompletionTarget {
-    Prompt(String),
-    Template(String),
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
@@ -225,7 +208,6 @@ struct CaseText {
     call: Option<String>,
     prompt: Option<String>,
     read: Option<String>,
-    complete: Option<Complete>,
     list: Option<ListKind>,
     arguments: Option<Map<String, Value>>,
     #[serde(default)]
@@ -253,20 +235,15 @@ impl TryFrom<CaseText> for Case {
         }
         let has_arguments = text.arguments.is_some();
         let arguments = text.arguments.unwrap_or_default();
-        let action = match (text.call, text.prompt, text.read, text.complete, text.list) {
-            (Some(tool), None, None, None, None) => Action::Call(tool, arguments),
-            (None, Some(name), None, None, None) => Action::Prompt(name, arguments),
-            (None, None, None, Some(complete), None) => Action::Complete(complete, arguments),
-            (None, None, Some(_), None, None) | (None, None, None, None, Some(_))
-                if has_arguments =>
-            {
-                return Err("`arguments` go with `call`, `prompt` and `complete`");
+        let action = match (text.call, text.prompt, text.read, text.list) {
+            (Some(tool), None, None, None) => Action::Call(tool, arguments),
+            (None, Some(name), None, None) => Action::Prompt(name, arguments),
+            (None, None, Some(_), None) | (None, None, None, Some(_)) if has_arguments => {
+                return Err("`arguments` go with `call` and `prompt`");
             }
-            (None, None, Some(uri), None, None) => Action::Read(uri),
-            (None, None, None, None, Some(listed)) => Action::List(listed),
-            _ => {
-                return Err("a case needs one of `call`, `prompt`, `read`, `complete` and `list`");
-            }
+            (None, None, Some(uri), None) => Action::Read(uri),
+            (None, None, None, Some(listed)) => Action::List(listed),
+            _ => return Err("a case needs one of `call`, `prompt`, `read` and `list`"),
         };
         Ok(Self {
             name: text.name,
@@ -283,33 +260,6 @@ impl TryFrom<CaseText> for Case {
             calls_tools: false,
             rules: RulesOf::default(),
             expect: text.expect,
-        })
-    }
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct CompleteText {
-    prompt: Option<String>,
-    template: Option<String>,
-    argument: String,
-    #[serde(default)]
-    start: String,
-}
-
-impl TryFrom<CompleteText> for Complete {
-    type Error = &'static str;
-
-    fn try_from(text: CompleteText) -> Result<Self, Self::Error> {
-        let of = match (text.prompt, text.template) {
-            (Some(prompt), None) => CompletionTarget::Prompt(prompt),
-            (None, Some(template)) => CompletionTarget::Template(template),
-            _ => return Err("`complete` names a `prompt` or a `template`"),
-        };
-        Ok(Self {
-            of,
-            argument: text.argument,
-            start: text.start,
         })
     }
 }
@@ -378,11 +328,10 @@ cases:
     expect: {under: 2s}
   - {name: two, read: 'a://b', revisions: all, roots: [mine]}
   - {name: three, list: tools, revisions: 2025-11-25, fresh: true}
-  - {name: four, complete: {template: 'a://{b}', argument: b}, arguments: {c: d}}
 ",
         )
         .expect("a suite");
-        let [one, two, three, four] = &read.cases[..] else {
+        let [one, two, three] = &read.cases[..] else {
             panic!("{read:?}");
         };
         let arguments = serde_json::json!({"day": "2026-06-15", "n": 2});
@@ -404,7 +353,6 @@ cases:
         assert!(two.is_fresh(), "its folders are its own");
         assert_eq!(two.revisions, Revisions::Each(Revision::ALL.into()));
         assert!(three.is_fresh() && three.action == Action::List(ListKind::Tools));
-        assert!(matches!(&four.action, Action::Complete(..)), "{four:?}");
     }
 
     #[test]
@@ -434,12 +382,10 @@ cases:
             "odd: 1".to_owned(),
             "server: {odd: 1}".to_owned(),
             case("odd: 1"),
-            case("complete: {odd: 1}"),
             case("list: odd"),
             case("expect: {odd: 1}"),
             case("expect: {text: {odd: 1}}"),
             case("expect: {error: {odd: 1}}"),
-            case("expect: {log: [{odd: 1}]}"),
             case("expect: {questions: [{odd: 1}]}"),
             case("expect: {questions: [{mode: odd}]}"),
             case("expect: {questions: [{reply: odd}]}"),
@@ -464,7 +410,7 @@ cases:
             assert_eq!(error, told);
         }
         let case = |of: &str| format!("cases:\n  - name: a\n{of}");
-        let one = "a case needs one of `call`, `prompt`, `read`, `complete` and `list`";
+        let one = "a case needs one of `call`, `prompt`, `read` and `list`";
         check("{}", "`cases` is missing at line 1");
         check(
             "cases: []",
@@ -493,7 +439,7 @@ cases:
         );
         check(
             &case("    read: x\n    arguments: {}\n"),
-            "cases[0]: `arguments` go with `call`, `prompt` and `complete` at line 2 column 5",
+            "cases[0]: `arguments` go with `call` and `prompt` at line 2 column 5",
         );
         check(
             &case("    call: x\n    answers:\n      - when: {}\n"),
@@ -502,16 +448,12 @@ cases:
         );
         check(
             &case("    call: x\n    expect:\n      error: {}\n      text: a\n"),
-            "cases[0].expect: `error` is expected in place of a result: without `text`, `result`, `structured`, \
-             `schema` and `failed` at line 5 column 7",
+            "cases[0].expect: `error` is expected in place of a result: without `text`, `result`, `structured` \
+             and `failed` at line 5 column 7",
         );
         check(
             &case("    call: x\n    expect:\n      structured: {total: 1}\n"),
-            "cases[0].expect.structured.total: `total` is not a place in JSON: write a pointer such as /total, or a path that begins with $ at line 5 column 27",
-        );
-        check(
-            &case("    call: x\n    expect:\n      structured: {'$.a[': 1}\n"),
-            "cases[0].expect.structured.$.a[: `$.a[` is no JSON path: it is read as far as its character 3 at line 5 column 28",
+            "cases[0].expect.structured.total: `total` is not a place in JSON: write a pointer such as /total at line 5 column 27",
         );
         check(
             &case("    call: x\n    expect: {text: {matches: '('}}\n"),
@@ -555,10 +497,6 @@ cases:
             &case("    call: x\n    revisions: [2025-06-19]\n"),
             "cases[0].revisions[0]: the revisions are 2024-11-05, 2025-03-26, 2025-06-18, 2025-11-25, 2026-07-28 \
              at line 4 column 17",
-        );
-        check(
-            &case("    complete: {argument: b}\n"),
-            "cases[0].complete: `complete` names a `prompt` or a `template` at line 3 column 15",
         );
         check(
             &format!("server: {{}}\n{}", case("    call: x\n")),

@@ -1,11 +1,8 @@
 //! The outcome of a case, as its expectations see it.
 
-use std::{
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-    time::Duration,
-};
+use std::time::Duration;
 
-use askback::{client::Event, forms::FormSchema, protocol::LoggingLevel};
+use askback::forms::FormSchema;
 use askback_host::{
     content,
     model::{self, Ask, Question, Reply, Why},
@@ -16,10 +13,10 @@ use serde_json::Value;
 
 use crate::error::Error;
 
-/// How many log lines, progress notifications and questions of a case are kept, each. The rest is dropped.
+/// How many questions of a case are kept. The rest is dropped.
 const MOST: usize = 1_000;
 
-/// How many bytes of each are kept.
+/// How many bytes of them are kept.
 const MOST_BYTES: usize = 16 << 20;
 
 /// How many characters of the first line of a result are kept for each case.
@@ -32,10 +29,6 @@ pub struct Observation {
     pub asked: Vec<ObservedQuestion>,
     /// The kinds of questions that the simulated client does not declare.
     pub undeclared: Option<text::Words>,
-    /// Progress messages. Empty if a notification had no message.
-    pub progress: Vec<String>,
-    pub log: Vec<LogLine>,
-    pub took: Duration,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -108,12 +101,6 @@ pub struct BriefEnd {
     pub text: PeerText,
 }
 
-#[derive(Debug, Clone, PartialEq)]
-pub struct LogLine {
-    pub level: LoggingLevel,
-    pub text: String,
-}
-
 impl CaseEnd {
     pub fn brief(&self) -> BriefEnd {
         let (failed, text) = match self {
@@ -130,51 +117,11 @@ impl CaseEnd {
     }
 }
 
-/// Log lines and progress messages from a server. Clones share them.
-#[derive(Debug, Clone, Default)]
-pub struct ServerWords(Arc<Mutex<Words>>);
-
-#[derive(Debug, Default)]
-struct Words {
-    progress: BoundedList<String>,
-    log: BoundedList<LogLine>,
-}
-
 /// A list with a limit on its length and on its size.
 #[derive(Debug)]
 pub(super) struct BoundedList<T> {
     all: Vec<T>,
     bytes: usize,
-}
-
-impl ServerWords {
-    pub fn hear(&self, event: &Event) {
-        match event {
-            Event::Progress { message, .. } | Event::Task { message, .. } => {
-                let message = message.clone().unwrap_or_default();
-                let bytes = message.len();
-                self.lock().progress.push(message, bytes);
-            }
-            Event::Log { level, data, .. } => {
-                let text = match data.decode::<Value>() {
-                    Ok(Value::String(text)) => text,
-                    _ => data.as_str().to_owned(),
-                };
-                let (level, bytes) = (*level, text.len());
-                self.lock().log.push(LogLine { level, text }, bytes);
-            }
-            _ => {}
-        }
-    }
-
-    pub fn take(&self) -> (Vec<String>, Vec<LogLine>) {
-        let words = std::mem::take(&mut *self.lock());
-        (words.progress.all, words.log.all)
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Words> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
 impl<T> BoundedList<T> {

@@ -5,7 +5,7 @@ use std::{cell::RefCell, collections::BTreeMap, rc::Rc, time::Duration};
 use askback::{
     Revision,
     client::{Client, ClientError, List},
-    protocol::{LeftOutEntry, LoggingLevel, Reference, Tool},
+    protocol::{LeftOutEntry, Tool},
 };
 use askback_host::{
     content, folder,
@@ -20,8 +20,8 @@ use tokio::time::{Instant, timeout};
 
 use super::{
     expect::{Came, Mismatch},
-    file::{Action, Case, Complete, CompletionTarget, ListKind, Revisions},
-    observe::{BoundedList, BriefEnd, CaseEnd, Observation, ObservedQuestion, ServerWords},
+    file::{Action, Case, ListKind, Revisions},
+    observe::{BoundedList, BriefEnd, CaseEnd, Observation, ObservedQuestion},
     player::{Player, PlayerHandle},
 };
 use crate::{
@@ -101,10 +101,8 @@ impl PlannedRun<'_> {
 struct Stage {
     session: Session,
     playing: PlayerHandle,
-    heard: ServerWords,
     asked: Rc<RefCell<BoundedList<ObservedQuestion>>>,
     revision: Option<Revision>,
-    logs: bool,
 }
 
 /// The connection failed.
@@ -258,17 +256,11 @@ impl<'b> Runner<'b> {
         if let Some(revision) = planned.revision {
             args = args.speaking(revision);
         }
-        let heard = ServerWords::default();
-        let ears = heard.clone();
-        let take = move |event| {
-            ears.hear(&event);
-            Some(event)
-        };
         let answers = Answers::Leaf {
             leaf: Box::new(player),
             calls_tools: planned.case.calls_tools,
         };
-        let mut session = Session::open_taking(self.target.clone(), &args, answers, take).await?;
+        let mut session = Session::open(self.target.clone(), &args, answers).await?;
         if let Some(roots) = roots {
             session.host.share(Folders::default(), roots);
         }
@@ -288,10 +280,8 @@ impl<'b> Runner<'b> {
         Ok(Stage {
             session,
             playing,
-            heard,
             asked,
             revision: planned.revision,
-            logs: false,
         })
     }
 }
@@ -315,13 +305,6 @@ impl Stage {
         self.playing.play(case);
         let undeclared = self.session.role().undeclared();
         let Session { client, host, .. } = &mut self.session;
-        if case.expect.wants_log() && !self.logs && client.capabilities().logging.is_some() {
-            let asking = client.set_log_level(LoggingLevel::Debug);
-            // If the server rejects this, it logs nothing, and the case reports that.
-            let _ = host.attend(asking).await?;
-            self.logs = true;
-        }
-        self.heard.take();
         self.asked.borrow_mut().take();
         let began = Instant::now();
         let acting = act(client, &case.action);
@@ -336,7 +319,6 @@ impl Stage {
             (Ok(Err(error)), _) => CaseEnd::Error(failed(error)),
             (Err(_), under) => CaseEnd::Late(under.unwrap_or(took)),
         };
-        let (progress, log) = self.heard.take();
         let asked = self.asked.borrow_mut().take();
         let brief = ended.brief();
         let verdict = match &ended {
@@ -353,9 +335,6 @@ impl Stage {
                     ended,
                     asked: asked.clone(),
                     undeclared,
-                    progress,
-                    log,
-                    took,
                 };
                 let mut mismatches = case.expect.judge(&observed);
                 mismatches.extend(miscounted(case, &self.playing.report()));
@@ -417,21 +396,6 @@ async fn act(client: &Client, action: &Action) -> Result<CaseEnd, ClientError> {
             let result = client.read_resource(uri).await?;
             let text = content::resource(&result.value);
             read(json(&result.raw), text, &result.left_out)
-        }
-        Action::Complete(complete, known) => {
-            let Complete {
-                of,
-                argument,
-                start,
-            } = complete;
-            let reference = match of {
-                CompletionTarget::Prompt(name) => Reference::prompt(name),
-                CompletionTarget::Template(uri) => Reference::resource(uri),
-            };
-            let completing = client.complete(reference, (argument, start), texts(known));
-            let completion = completing.await?;
-            let text = completion.values.join("\n");
-            read(json(&completion), text.into(), &[])
         }
         Action::List(listed) => list(client, *listed).await?,
     })

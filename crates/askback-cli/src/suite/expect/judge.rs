@@ -8,10 +8,10 @@ use askback_host::{
 };
 use serde_json::Value;
 
-use super::{Condition, ErrorExpect, Expect, LogExpect, Place, QuestionExpect, Questions};
+use super::{Condition, ErrorExpect, Expect, Place, QuestionExpect, Questions};
 use crate::{
     error::{Error, Kind},
-    suite::observe::{CaseEnd, LogLine, Observation, ObservedQuestion, ReplyKind},
+    suite::observe::{CaseEnd, Observation, ObservedQuestion, ReplyKind},
 };
 
 /// A difference between an outcome and its expectation.
@@ -85,8 +85,7 @@ impl Mismatches {
         }
     }
 
-    /// Records whether the value at a place is as expected. If there are several values, records the first that is
-    /// not.
+    /// Records whether the value at a place is as expected.
     fn take_at(
         &mut self,
         what: &'static str,
@@ -94,24 +93,17 @@ impl Mismatches {
         name: &'static str,
         (place, condition): (&Place, &Condition),
     ) {
-        let words = |place: &str| match place {
+        let what = match place.text() {
             "" => what.into(),
             place => words!("{} {}", what, given(place)),
         };
-        let found = whole.map(|whole| place.values(whole)).unwrap_or_default();
-        if found.is_empty() {
-            let came = match whole {
-                Some(whole) => Came::Peer(place.missed(whole).into()),
-                None => words!("there is no {}", name).into(),
-            };
-            return self.take(words(place.text()), condition.check(None), came);
-        }
-        for (at, value) in found {
-            let checked = condition.check(Some(value));
-            if checked.is_err() {
-                return self.take(words(&at), checked, shown(Some(value)));
-            }
-        }
+        let found = whole.and_then(|whole| place.value(whole));
+        let came = match (found, whole) {
+            (Some(value), _) => shown(value),
+            (None, Some(whole)) => Came::Peer(place.missed(whole).into()),
+            (None, None) => words!("there is no {}", name).into(),
+        };
+        self.take(what, condition.check(found), came);
     }
 }
 
@@ -162,15 +154,6 @@ impl Expect {
                 }
             }
         }
-        let fits = |wanted: &Condition, found: &String| wanted.check_text(found).is_ok();
-        if let Some(wanted) = in_order(&self.progress, &observed.progress, fits) {
-            let expected = words!("progress: {}", wanted.in_words());
-            judged.expected(expected, lines(&observed.progress));
-        }
-        if let Some(wanted) = in_order(&self.log, &observed.log, LogExpect::fits) {
-            let logged: Vec<_> = observed.log.iter().map(|line| line.text.clone()).collect();
-            judged.expected(wanted.in_words(), lines(&logged));
-        }
         self.judge_questions(observed, &mut judged);
         judged.0
     }
@@ -178,7 +161,7 @@ impl Expect {
     /// Whether an expectation needs a result.
     pub(super) fn wants_result(&self) -> bool {
         let has_values = !self.result.is_empty() || !self.structured.is_empty();
-        has_values || self.text.is_some() || self.schema.is_some() || self.failed.is_some()
+        has_values || self.text.is_some() || self.failed.is_some()
     }
 
     fn judge_result(&self, json: &Value, text: &PeerText, judged: &mut Mismatches) {
@@ -191,17 +174,6 @@ impl Expect {
         let within = within.map(|of| ("structured", structured, of));
         for (what, whole, of) in everywhere.chain(within) {
             judged.take_at(what, whole, "structured content", of);
-        }
-        match (&self.schema, structured) {
-            (Some(_), None) => {
-                judged.expected("structured content that fits the schema", shown(None))
-            }
-            (Some(schema), Some(found)) => {
-                if let Err(why) = schema.check(found) {
-                    judged.expected("structured content that fits the schema", why);
-                }
-            }
-            (None, _) => {}
         }
     }
 
@@ -249,23 +221,6 @@ impl ErrorExpect {
         }
         for of in &self.data {
             judged.take_at("error data", answer.data.as_ref(), "data", of);
-        }
-    }
-}
-
-impl LogExpect {
-    fn fits(&self, line: &LogLine) -> bool {
-        let text = self.text.as_ref();
-        self.level.is_none_or(|level| level == line.level)
-            && text.is_none_or(|text| text.check_text(&line.text).is_ok())
-    }
-
-    fn in_words(&self) -> Words {
-        let text = self.text.as_ref().map(|text| text.in_words());
-        let text = text.unwrap_or_else(|| "anything".into());
-        match self.level {
-            Some(level) => words!("log, {}: {}", name(level), text),
-            None => words!("log: {}", text),
         }
     }
 }
@@ -331,18 +286,6 @@ fn judge_answers(asked: &[ObservedQuestion], judged: &mut Mismatches) {
     }
 }
 
-/// The first wanted element that is missing from `found`. Other elements may lie between them.
-fn in_order<'a, W, F>(
-    wanted: &'a [W],
-    found: &[F],
-    fits: impl Fn(&W, &F) -> bool,
-) -> Option<&'a W> {
-    let mut found = found.iter();
-    wanted
-        .iter()
-        .find(|wanted| !found.any(|found| fits(wanted, found)))
-}
-
 /// The name of a variant, as a suite writes it.
 fn name(of: impl fmt::Debug) -> Words {
     given(format!("{of:?}").to_lowercase()).into()
@@ -363,11 +306,10 @@ fn lines(all: &[String]) -> Came {
     }
 }
 
-fn shown(found: Option<&Value>) -> Came {
+fn shown(found: &Value) -> Came {
     match found {
-        None => "nothing is there".into(),
-        Some(Value::String(text)) => Came::Peer(text.into()),
-        Some(value) => Came::Peer(value.to_string().into()),
+        Value::String(text) => Came::Peer(text.into()),
+        value => Came::Peer(value.to_string().into()),
     }
 }
 
@@ -385,7 +327,7 @@ fn in_words(error: &Error) -> Came {
 mod tests {
     use std::time::Duration;
 
-    use askback::{ErrorObject, forms::FormSchema, protocol::LoggingLevel};
+    use askback::{ErrorObject, forms::FormSchema};
     use serde_json::json;
 
     use super::*;
@@ -401,10 +343,6 @@ mod tests {
             is_expected_no: false,
             request: QuestionRequest::Form(FormSchema::default()),
         };
-        let line = |level, text: &str| LogLine {
-            level,
-            text: text.to_owned(),
-        };
         Observation {
             undeclared: None,
             ended,
@@ -412,12 +350,6 @@ mod tests {
                 asked("wishes", ReplyKind::Accept),
                 asked("contact", ReplyKind::Decline),
             ],
-            progress: ["one", "two", "three"].map(str::to_owned).to_vec(),
-            log: vec![
-                line(LoggingLevel::Info, "begun"),
-                line(LoggingLevel::Warning, "sold out"),
-            ],
-            took: Duration::ZERO,
         }
     }
 
@@ -469,33 +401,6 @@ mod tests {
             "{structured: {/total: 3001}}",
             good(),
             &[("structured /total: 3001", "3000")],
-        );
-        // A path may match several values, and each must pass.
-        check(
-            "{structured: {'$.tags[*]': a, '$[\"total\"]': 3000, '$.tags[?@ == \"b\"]': {present: false}}}",
-            good(),
-            &[],
-        );
-        // The second of two values.
-        check(
-            "{result: {'$.structuredContent.*': {not: [a]}, '$..total': 3000}}",
-            good(),
-            &[(
-                "result $['structuredContent']['tags']: not [\"a\"]",
-                "[\"a\"]",
-            )],
-        );
-        check(
-            "{structured: {'$.*': 3000, '$.tags[*]': {present: false}, '$..x': 1}}",
-            good(),
-            &[
-                (
-                    "structured $['tags']: 3000 (a number; a list came)",
-                    "[\"a\"]",
-                ),
-                ("structured $..x: 1", "nothing is at $..x"),
-                ("structured $['tags'][0]: nothing there", "a"),
-            ],
         );
         check(
             "{structured: {/x: 1}}",
@@ -575,26 +480,6 @@ mod tests {
         check(1, "questions: 1");
     }
 
-    #[cfg(feature = "json-schema")]
-    #[test]
-    fn a_result_is_judged_by_a_schema() {
-        let total = |kind| format!("{{schema: {{properties: {{total: {{type: {kind}}}}}}}}}");
-        check(&total("integer"), booked(false), &[]);
-        let expected = "structured content that fits the schema";
-        check(
-            &total("string"),
-            booked(false),
-            &[(expected, "/total: 3000 is not of type \"string\"")],
-        );
-        let bare = CaseEnd::Result {
-            json: json!({}),
-            text: "Booked.".into(),
-            failed: false,
-            broken: Vec::new(),
-        };
-        check("{schema: true}", bare, &[(expected, "nothing is there")]);
-    }
-
     #[test]
     fn an_error_is_judged() {
         let answer = || {
@@ -670,23 +555,6 @@ mod tests {
         check("{error: {}}", booked(true), Some("an error"));
         let gone = CaseEnd::Error(Error::new(Kind::Protocol, "it speaks no MCP"));
         check("{}", gone, Some("a result"));
-    }
-
-    #[test]
-    fn progress_and_log_are_judged_by_their_order() {
-        let good = || booked(false);
-        check("{progress: [one, {contains: hre}]}", good(), &[]);
-        check(
-            "{progress: [three, one]}",
-            good(),
-            &[("progress: \"one\"", "one\ntwo\nthree")],
-        );
-        check("{log: [{text: begun}, {level: warning}]}", good(), &[]);
-        check(
-            "{log: [{level: error, text: begun}]}",
-            good(),
-            &[("log, error: \"begun\"", "begun\nsold out")],
-        );
     }
 
     #[test]

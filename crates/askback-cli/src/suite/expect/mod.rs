@@ -6,7 +6,6 @@ mod place;
 
 use std::{collections::BTreeMap, time::Duration};
 
-use askback::protocol::LoggingLevel;
 use askback_host::yaml::{Shape, Time};
 use serde::{
     Deserialize, Deserializer,
@@ -16,7 +15,6 @@ use serde_json::Value;
 
 use self::{condition::Condition, place::Place};
 use super::observe::{QuestionMode, ReplyKind};
-use crate::json_schema::JsonSchema;
 
 pub use judge::{Came, Mismatch};
 
@@ -28,11 +26,8 @@ pub struct Expect {
     text: Option<Condition>,
     result: BTreeMap<Place, Condition>,
     structured: BTreeMap<Place, Condition>,
-    schema: Option<JsonSchema>,
     failed: Option<bool>,
     error: Option<ErrorExpect>,
-    progress: Vec<Condition>,
-    log: Vec<LogExpect>,
     questions: Option<Questions>,
     under: Option<Time<{ 60 * 60 }>>,
 }
@@ -45,13 +40,6 @@ struct ErrorExpect {
     message: Option<Condition>,
     #[serde(default)]
     data: BTreeMap<Place, Condition>,
-}
-
-#[derive(Debug, Clone, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct LogExpect {
-    level: Option<LoggingLevel>,
-    text: Option<Condition>,
 }
 
 #[derive(Debug, Clone, Deserialize)]
@@ -73,11 +61,6 @@ struct QuestionExpect {
 }
 
 impl Expect {
-    /// Whether log lines are expected. A server may send them only on request.
-    pub fn wants_log(&self) -> bool {
-        !self.log.is_empty()
-    }
-
     /// The time limit of the request.
     pub fn under(&self) -> Option<Duration> {
         self.under.map(|Time(time)| time)
@@ -89,7 +72,7 @@ pub(super) fn read<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Expect,
     let expect = Expect::deserialize(deserializer)?;
     match expect.error.is_some() && expect.wants_result() {
         true => Err(D::Error::custom(
-            "`error` is expected in place of a result: without `text`, `result`, `structured`, `schema` and `failed`",
+            "`error` is expected in place of a result: without `text`, `result`, `structured` and `failed`",
         )),
         false => Ok(expect),
     }
