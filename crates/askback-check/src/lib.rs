@@ -153,8 +153,7 @@ async fn fill(
 }
 
 /// Sends bytes on a new connection and returns what came back. `bytes` builds them from the
-/// request's id. Unless `is_beginning` is set, a conversation is started first. The call waits for
-/// an answer only if `is_request` is set.
+/// request's id. Unless `is_beginning` is set, a conversation is started first.
 ///
 /// # Errors
 ///
@@ -165,7 +164,6 @@ pub async fn send(
     revision: Revision,
     bytes: impl FnOnce(&Value) -> Vec<u8>,
     is_beginning: bool,
-    is_request: bool,
 ) -> io::Result<Reply> {
     let mut probe = way.open(bounds, revision, asked_everything())?;
     if revision.era() == Era::Legacy && !is_beginning {
@@ -173,10 +171,7 @@ pub async fn send(
         probe.initialized().await;
     }
     let id = probe.next_id();
-    let wait = match is_request {
-        true => Wait::For(id.clone()),
-        false => Wait::Nothing,
-    };
+    let wait = Wait::For(id.clone());
     let reply = probe.send(ProbeRequest::bytes(bytes(&id), wait)).await;
     probe.close().await;
     Ok(reply)

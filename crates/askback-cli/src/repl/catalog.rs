@@ -224,45 +224,6 @@ impl Repl<'_> {
         Ok(())
     }
 
-    /// Prints the lines that can be typed for every item whose name or description contains the text, on all servers.
-    pub(super) async fn find(&mut self, text: &str) -> Result<(), Error> {
-        let others = self.ask_others(CatalogPart::All);
-        let Session { client, host, .. } = &mut *self.session;
-        let own = attend(host, read(client, CatalogPart::All)).await?;
-        let home = self.session.host.desk().asker().name.clone();
-        let mut found = self.offers(&home, &own, None);
-        let others = self.session.host.attend(others).await?;
-        for (server, listed) in others {
-            match listed {
-                Ok(lists) => found.extend(self.offers(&server, &lists, None)),
-                Err(error) => self.tell_failed(&server, error),
-            }
-        }
-        found.retain(|offer| offer.has(text));
-        self.list(|page| {
-            if found.is_empty() {
-                page.say(
-                    Style::Plain,
-                    words!(
-                        "Nothing has {} in its name or in the words on it.",
-                        given(text).short()
-                    ),
-                );
-            }
-            for offer in &found {
-                page.quote_line("", &offer.line);
-                match &offer.about {
-                    About::Peer(about) if !about.raw().is_empty() => {
-                        page.quote_line("    ", about.clone());
-                    }
-                    About::Peer(_) | About::Ours(_) => {}
-                }
-            }
-        })?;
-        self.tell_absent();
-        Ok(())
-    }
-
     /// Asks the other connected servers, all at once, for this part of their catalogs. Does not start a server.
     fn ask_others(
         &self,

@@ -147,17 +147,9 @@ impl Source {
                 found.push(self.addresses.home.clone());
             }
             "who" => found.extend(STANCES.into_iter().chain(Role::words()).map(str::to_owned)),
-            "method" => {
-                found.extend(self.methods(&[Kind::ClientRequest, Kind::ClientNotification]))
-            }
             // The last word is a text to search messages for.
             "text" if command.get_name() == "wire" && given.is_empty() => {
-                found.extend(self.methods(&[
-                    Kind::ClientRequest,
-                    Kind::ServerRequest,
-                    Kind::ClientNotification,
-                    Kind::ServerNotification,
-                ]));
+                found.extend(self.methods());
             }
             "command" => found.extend(grammar::names()),
             _ => {}
@@ -165,12 +157,19 @@ impl Source {
         (!found.is_empty()).then(|| words(found, last))
     }
 
-    fn methods(&self, kinds: &[Kind]) -> Vec<String> {
+    fn methods(&self) -> Vec<String> {
         let Some((_, client)) = self.clients.get(&self.addresses.home) else {
             return Vec::new();
         };
-        let kinds = kinds.iter();
-        let methods = kinds.flat_map(|kind| client.revision().methods(*kind));
+        let kinds = [
+            Kind::ClientRequest,
+            Kind::ServerRequest,
+            Kind::ClientNotification,
+            Kind::ServerNotification,
+        ];
+        let methods = kinds
+            .into_iter()
+            .flat_map(|kind| client.revision().methods(kind));
         methods.map(str::to_owned).collect()
     }
 
@@ -447,7 +446,6 @@ mod tests {
         check("/prompt p to=R", Some("R"));
         check("/prompt save to=R", Some("R"));
         check("/save private.txt", None);
-        check("/find private", None);
         check("/roots add private", None);
         check("/p password=private", None);
     }
@@ -476,8 +474,6 @@ mod tests {
         check("/tasks w", &["wait"]);
         check("/tasks wait ", &[]);
         check("/tools ", &[]);
-        check("/send server", &["server/discover"]);
-        check("/send notifications/c", &["notifications/cancelled"]);
         check("/wire a", &["all"]);
         check("/wire tools/", &["tools/list", "tools/call"]);
         check("/prompt p", &["p", "plan"]);

@@ -13,10 +13,9 @@ use clap::{
     builder::{PossibleValuesParser, TypedValueParser},
     error::{ContextKind, ContextValue},
 };
-use serde_json::Value;
 
 use super::line;
-use crate::{error::Error, secret};
+use crate::error::Error;
 
 /// A command. The names of its arguments say how they are completed: see `Source::look`.
 #[derive(Debug, Clone, PartialEq, Eq, Parser)]
@@ -26,11 +25,6 @@ use crate::{error::Error, secret};
     disable_help_subcommand = true
 )]
 pub(super) enum Command {
-    /// list what has it in its name or its words
-    Find {
-        #[arg(required = true)]
-        text: Vec<String>,
-    },
     /// list the tools
     Tools,
     /// call one; what is missing is asked
@@ -147,22 +141,6 @@ pub(super) enum Command {
         text: Vec<String>,
         #[command(subcommand)]
         action: Option<WireAction>,
-    },
-    /// show what differs between two messages
-    Diff {
-        /// its number, as /wire has it
-        #[arg(value_name = "N")]
-        before: u64,
-        /// the number of the other
-        #[arg(value_name = "M")]
-        after: u64,
-    },
-    /// send any request with these parameters, and show what comes back
-    Send {
-        method: String,
-        /// parameters, sent as they are written
-        #[arg(value_name = "JSON")]
-        params: Option<String>,
     },
     /// this list, or more on a command
     #[command(alias = "?")]
@@ -288,20 +266,12 @@ impl Command {
                 may_hold_secret: !arguments.is_empty(),
                 ..REMOTE
             },
-            Self::Send { params, .. } => Facts {
-                may_hold_secret: params.as_ref().is_some_and(|params| {
-                    let read = serde_json::from_str(params);
-                    read.map_or(true, |params: Value| secret::holds(&params))
-                }),
-                ..REMOTE
-            },
             Self::Read { .. } | Self::Subscribe { .. } => SECRET,
             Self::Unsubscribe { uri } => Facts {
                 may_hold_secret: uri.is_some(),
                 ..LOCAL
             },
-            Self::Find { .. }
-            | Self::Tools
+            Self::Tools
             | Self::Prompts
             | Self::Resources
             | Self::Skills
@@ -315,7 +285,7 @@ impl Command {
                 needs_server: matches!(action, Some(WireAction::Edit { .. })),
                 ..LAST_CALL
             },
-            Self::More | Self::Save { .. } | Self::Diff { .. } => LAST_CALL,
+            Self::More | Self::Save { .. } => LAST_CALL,
             Self::Unmute
             | Self::Tasks { .. }
             | Self::Roots { .. }
@@ -363,24 +333,10 @@ pub(super) fn parse(line: &str) -> Result<Option<Command>, Error> {
         Some(command) if command.has_subcommands() => vec![name],
         Some(_) => vec![name, "--"],
     };
-    match name {
-        // JSON is not split into words.
-        "send" => {
-            let method = behind_word(line);
-            let params = Some(behind_word(method)).filter(|params| !params.is_empty());
-            read.extend(method.split_whitespace().next().into_iter().chain(params));
-        }
-        _ => read.extend(rest.iter().map(String::as_str)),
-    }
+    read.extend(rest.iter().map(String::as_str));
     let matches = GRAMMAR.clone().try_get_matches_from_mut(read);
     let command = matches.and_then(|matches| Command::from_arg_matches(&matches));
     command.map(Some).map_err(|error| misread(name, &error))
-}
-
-/// The rest of a text after its first word.
-fn behind_word(text: &str) -> &str {
-    let behind = text.trim().split_once(char::is_whitespace);
-    behind.map_or("", |(_, rest)| rest.trim())
 }
 
 pub(super) fn find(name: &str) -> Option<&'static clap::Command> {
@@ -530,12 +486,6 @@ mod tests {
         assert_eq!(parse("  "), Ok(None));
         check(" /tools ", Command::Tools);
         check("/templates", Command::Resources);
-        check(
-            "/find a  b",
-            Command::Find {
-                text: owned(&["a", "b"]),
-            },
-        );
         check("/restart", Command::Restart { server: None });
         check(
             "/server a\\ b",
@@ -600,13 +550,6 @@ mod tests {
             "/wire save 'a b'",
             wire(&[], Some(WireAction::Save { file })),
         );
-        let send = |params: Option<&str>| Command::Send {
-            method: "x".to_owned(),
-            params: params.map(str::to_owned),
-        };
-        check(" /send  x ", send(None));
-        let written = r#"{"a": "b  'c'", "n": 1.50}"#;
-        check(&format!("/send x  {written} "), send(Some(written)));
     }
 
     #[test]
@@ -620,7 +563,6 @@ mod tests {
         }
         let quotes = Some("Quotes hold a word with blanks together.");
         check("/call", "expected /call TOOL [KEY=VALUE]…", None);
-        check("/find", "expected /find TEXT…", None);
         check("/read a b", "expected /read URI, got `b`", quotes);
         check("/tools x", "expected /tools, got `x`", None);
         check("/save a two", "expected /save FILE [N], got `two`", None);
@@ -648,8 +590,8 @@ mod tests {
             None,
         );
         check(
-            "/diff 4 \u{202e}",
-            "expected /diff N M, got `<U+202E>`",
+            "/wire edit \u{202e}",
+            &format!("{wire}, got `<U+202E>`"),
             None,
         );
         let slash = "commands begin with a slash: /call TOOL calls a tool, /help lists the others";
@@ -686,24 +628,9 @@ mod tests {
         }
     }
 
-    #[test]
-    fn parameters_of_any_request_may_hold_a_secret() {
-        #[track_caller]
-        fn check(line: &str, may: bool) {
-            let command = parse(line).ok().flatten();
-            let found = command.map(|command| command.facts().may_hold_secret);
-            assert_eq!(found, Some(may), "{line}");
-        }
-        check("/send x", false);
-        check(r#"/send x {"to": "Rome"}"#, false);
-        check(r#"/send x {"a": [{"password": "hush"}]}"#, true);
-        check(r#"/send x {"a": ["Bearer X1"]}"#, true);
-        check("/send x {hush", true);
-    }
-
     proptest::proptest! {
         #[test]
-        fn any_line_is_read(line in "/(wire|roots|tasks|send|save|help|x)( [ -~]{0,6}| add| save| --){0,3}|\\PC{0,20}") {
+        fn any_line_is_read(line in "/(wire|roots|tasks|save|help|x)( [ -~]{0,6}| add| save| --){0,3}|\\PC{0,20}") {
             if let Err(error) = parse(&line) {
                 proptest::prop_assert!(!error.message.as_str().is_empty());
             }

@@ -1,4 +1,4 @@
-//! Shows the messages that were exchanged, and sends messages exactly as they are written.
+//! Shows the messages that were exchanged, and sends edited requests exactly as they are written.
 
 use std::{
     path::Path,
@@ -10,9 +10,8 @@ use askback::{
     internal::{jsonrpc::INVALID_PARAMS, revision::Era},
     protocol::{OrderedMap, RawJson},
 };
-use askback_check::probe::{MODERN_CAPABILITIES, Reply as Came, meta};
+use askback_check::probe::Reply as Came;
 use askback_host::{
-    diff,
     model::{Ask, Question, Reply},
     page::{Style, out},
     text::{self, PeerText, given},
@@ -66,39 +65,6 @@ impl Repl<'_> {
         Ok(self.session.host.print(page.take().trimmed())?)
     }
 
-    /// Shows the differences between two messages, except their ids, which always differ.
-    pub(super) fn diff(&mut self, before: u64, after: u64) -> Result<(), Error> {
-        let [was, is] = [self.message(before)?, self.message(after)?];
-        let mut page = out::stdout_page();
-        if let Some(name) = self.one_of_several() {
-            wire::heading(&mut page, name);
-        }
-        if was == is {
-            let words = words!("Message {} is the same as message {}.", after, before);
-            page.note(Style::Dim, words);
-        } else {
-            let words = words!("What differs in message {} from message {}:", after, before);
-            page.note(Style::Dim, words);
-            diff::put_all(&mut page, &was, &is);
-        }
-        Ok(self.session.host.print(page.take().trimmed())?)
-    }
-
-    fn message(&self, number: u64) -> Result<Value, Error> {
-        let log = self.wire_log()?;
-        let kept = log.lock();
-        let Some(entry) = kept.get(number) else {
-            let error = Error::usage(words!("there is no message {}", number));
-            return Err(error.hint(LISTED));
-        };
-        let no_json = |_| Error::usage(words!("message {} is not JSON", number)).hint(LISTED);
-        let mut message: Value = serde_json::from_slice(entry.message()).map_err(no_json)?;
-        if let Some(members) = message.as_object_mut() {
-            members.remove("id");
-        }
-        Ok(message)
-    }
-
     pub(super) fn wire_log(&self) -> Result<&WireLog, Error> {
         let unkept = || Error::usage("the messages of this session are not kept");
         self.session.wire.as_ref().ok_or_else(unkept)
@@ -123,7 +89,7 @@ impl Repl<'_> {
         };
         // Kept until it is answered, so that the edit is not lost.
         self.known.unsent.insert(number, edited.clone());
-        if self.send_beside(edited, Message::Request).await? {
+        if self.send_beside(edited).await? {
             self.known.unsent.remove(&number);
         }
         Ok(())
@@ -182,74 +148,28 @@ const PATIENCE: Duration = Duration::from_secs(30);
 /// The limit for the whole exchange.
 const WHOLE: Duration = Duration::from_secs(2 * 60);
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Message {
-    Request,
-    Notification,
-}
-
-impl Message {
-    fn of(method: &str) -> Self {
-        match method.starts_with("notifications/") {
-            true => Self::Notification,
-            false => Self::Request,
-        }
-    }
-}
-
 impl Repl<'_> {
-    pub(super) async fn send(&mut self, method: &str, params: Option<&str>) -> Result<(), Error> {
-        let kind = Message::of(method);
-        let revision = self.session.client.revision();
-        let params = match (revision.era(), kind, params) {
-            (Era::Modern, Message::Request, params) => {
-                let capabilities = serde_json::from_str(MODERN_CAPABILITIES).unwrap_or_default();
-                let meta = meta(revision.as_str(), &capabilities);
-                with_meta(params.unwrap_or("{}"), &meta).map(Some)
-            }
-            (_, _, Some(params)) => members(params).map(|_| Some(params.to_owned())),
-            (_, _, None) => Ok(None),
-        };
-        let params = params.map_err(|error| {
-            let words = words!("the parameters are not a JSON object: {}", given(error));
-            Error::usage(words).hint("Write them as in /send METHOD {\"name\": \"value\"}.")
-        })?;
-        self.send_beside(message(method, params.as_deref()), kind)
-            .await?;
-        Ok(())
-    }
-
     /// Sends a message on its own connection and shows the response. Returns whether a response arrived.
-    pub(super) async fn send_beside(
-        &mut self,
-        message: String,
-        kind: Message,
-    ) -> Result<bool, Error> {
+    async fn send_beside(&mut self, message: String) -> Result<bool, Error> {
         let has_state = members(&message).is_ok_and(|message| has_state(&message));
-        let seen = self.exchange(message, kind).await?;
+        let seen = self.exchange(message).await?;
         let mut page = out::stdout_page();
         let beside = match self.one_of_several() {
             Some(name) => words!("Sent to {} on a connection of its own", name),
             None => "Sent on a connection of its own".into(),
         };
-        // Over HTTP, a server may reject a notification with a message.
-        let has_come = seen.answer.is_some() || seen.is_gone();
-        let is_shown = kind == Message::Request || has_come;
-        let then = match (is_shown, self.session.client.revision().era()) {
-            (false, _) => ". A notification has no response.",
-            (true, Era::Modern) => ". What came back:",
-            (true, Era::Legacy) => ", where questions are declined. What came back:",
+        let then = match self.session.client.revision().era() {
+            Era::Modern => ". What came back:",
+            Era::Legacy => ", where questions are declined. What came back:",
         };
         page.note(Style::Dim, words!("{}{}", beside, then));
         if let Some(status) = seen.status {
             page.say(Style::Plain, words!("HTTP status {}", status));
         }
         self.session.host.print(page.take().trimmed())?;
-        if is_shown {
-            let mut shown = ShownResult::new(came(&seen), None, None);
-            self.show_result(&mut shown)?;
-            self.known.shown = Some(shown);
-        }
+        let mut shown = ShownResult::new(came(&seen), None, None);
+        self.show_result(&mut shown)?;
+        self.known.shown = Some(shown);
         let answer = seen.answer.as_ref();
         if has_state && answer.is_some_and(|answer| answer["error"]["code"] == INVALID_PARAMS) {
             self.page().say(Style::Dim, OTHER_PROCESS);
@@ -257,22 +177,20 @@ impl Repl<'_> {
         Ok(answer.is_some())
     }
 
-    /// Sends a message. A request has its own id, and over HTTP the headers that belong to it.
-    async fn exchange(&mut self, message: String, kind: Message) -> Result<Came, Error> {
+    /// Sends a request with its own id, and over HTTP with the headers that belong to it.
+    async fn exchange(&mut self, message: String) -> Result<Came, Error> {
         let bounds = self
             .session
             .beside(ProbeArgs::default().bounds(PATIENCE, WHOLE));
         let way = self.session.way(&bounds)?;
         let revision = self.session.client.revision();
         let is_beginning = members(&message).is_ok_and(|message| opens(&message));
-        let is_request = kind == Message::Request;
-        let bytes = |id: &Value| match is_request {
-            true => with_id(&message, id)
+        let bytes = |id: &Value| {
+            with_id(&message, id)
                 .unwrap_or_else(|_| message.clone())
-                .into(),
-            false => message.clone().into(),
+                .into()
         };
-        let sending = askback_check::send(&way, &bounds, revision, bytes, is_beginning, is_request);
+        let sending = askback_check::send(&way, &bounds, revision, bytes, is_beginning);
         self.session.host.attend(sending).await?.map_err(|error| {
             Error::new(Kind::Connection, "the server cannot be started:").quoting(error.to_string())
         })
@@ -309,14 +227,6 @@ fn opens(message: &Members) -> bool {
     method.is_some_and(|method| method.is_ok_and(|method| method == "initialize"))
 }
 
-fn message(method: &str, params: Option<&str>) -> String {
-    let method = Value::from(method);
-    match params {
-        Some(params) => format!(r#"{{"jsonrpc":"2.0","method":{method},"params":{params}}}"#),
-        None => format!(r#"{{"jsonrpc":"2.0","method":{method}}}"#),
-    }
-}
-
 /// Returns a request with this id. Everything else stays as it is written, including the order of members and numbers
 /// that no type holds.
 fn with_id(request: &str, id: &Value) -> Result<String, serde_json::Error> {
@@ -325,48 +235,11 @@ fn with_id(request: &str, id: &Value) -> Result<String, serde_json::Error> {
     serde_json::to_string(&request)
 }
 
-/// Adds the members of `meta` that `params` lacks in its `_meta`. Everything else stays as it is written.
-fn with_meta(params: &str, meta: &Value) -> Result<String, serde_json::Error> {
-    let mut params = members(params)?;
-    let there = params.get("_meta").map(RawJson::decode::<Members>);
-    // Parameters that are not an object are sent unchanged.
-    if let Ok(mut all) = there.unwrap_or_else(|| Ok(Members::new())) {
-        for (name, value) in meta.as_object().into_iter().flatten() {
-            if all.get(name).is_none() {
-                all.insert(name, RawJson::new(value)?);
-            }
-        }
-        params.insert("_meta", RawJson::new(&all)?);
-    }
-    serde_json::to_string(&params)
-}
-
 #[cfg(test)]
 mod tests {
     use serde_json::json;
 
     use super::*;
-
-    #[test]
-    fn of_parameters_the_meta_alone_changes() {
-        #[track_caller]
-        fn check(params: &str, expected: &str) {
-            let meta = json!({"a": 1, "b": {}});
-            let params = with_meta(params, &meta).expect("it is an object of JSON");
-            assert_eq!(params, expected);
-        }
-        check("{}", r#"{"_meta":{"a":1,"b":{}}}"#);
-        check(
-            r#" { "z": 1e400, "c": [1.50] } "#,
-            r#"{"z":1e400,"c":[1.50],"_meta":{"a":1,"b":{}}}"#,
-        );
-        check(
-            r#"{"_meta":{"b":7},"z":1e400}"#,
-            r#"{"_meta":{"b":7,"a":1},"z":1e400}"#,
-        );
-        check(r#"{"_meta":{}}"#, r#"{"_meta":{"a":1,"b":{}}}"#);
-        check(r#"{"_meta":null}"#, r#"{"_meta":null}"#);
-    }
 
     #[test]
     fn of_a_request_the_id_alone_changes() {

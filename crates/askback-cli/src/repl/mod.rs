@@ -309,7 +309,6 @@ impl<'a> Repl<'a> {
             return Err(error.hint("/restart starts it."));
         }
         match command {
-            Command::Find { text } => self.find(&text.join(" ")).await,
             Command::Tools => self.list_all(CatalogPart::Tools).await,
             Command::Call { tool, arguments } => self.call(&tool, &arguments, Content::new()).await,
             Command::Begin { tool, arguments } => self.begin(&tool, &arguments).await,
@@ -352,8 +351,6 @@ impl<'a> Repl<'a> {
                 Ok(())
             }
             Command::Wire { text, action } => self.wire(&text, action).await,
-            Command::Diff { before, after } => self.diff(before, after),
-            Command::Send { method, params } => self.send(&method, params.as_deref()).await,
             Command::Help { command } => self.help(command.as_deref()),
             Command::Quit => Ok(()),
         }

@@ -28,7 +28,7 @@ const FEWEST: usize = 5;
 pub(super) struct ShownResult {
     text: PeerText,
     structured: Option<String>,
-    /// The result of a call. A response to `/send` has only text.
+    /// The result of a call. A response to an edited request has only text.
     result: Option<Arc<Value>>,
     /// Rows already shown.
     rows: usize,

@@ -91,12 +91,13 @@ fn what_came_back_of_any_request_is_saved() {
         let it = fs::read_to_string(ran.scratch.path("it")).expect("it was written");
         assert!(it.contains(saved), "{it}");
     }
-    check("save-sent", "/send resources/list", "\"resources\": []");
+    let edit = |method: &str| format!("/wire edit 1\n{{\"method\":\"resources/{method}\"}}\n");
+    check("save-sent", &edit("list"), "\"resources\": []");
     // A resource is saved in the same way from a sent request and from a call.
-    check("save-of-sent", "/send resources/blob", "two");
+    check("save-of-sent", &edit("blob"), "two");
     check(
         "save-called",
-        "/send resources/list\n/read a://b",
+        &format!("{}\n/read a://b", edit("list")),
         "\"text\":\"text\"",
     );
 }
@@ -276,7 +277,7 @@ fn what_commands_do_stands_in_one_column() {
             "find what the server does wrong",
         ));
     let rows = ran.stderr.lines();
-    let rows = rows.skip_while(|row| !row.starts_with("  /find"));
+    let rows = rows.skip_while(|row| !row.starts_with("  /tools"));
     for row in rows.take_while(|row| row.starts_with("  ")) {
         let does: String = row.chars().skip(27).collect();
         let is_beside = does.starts_with("  ") && !does.starts_with("   ");

@@ -7,11 +7,11 @@ use std::{
     process::{Child, Command, Stdio},
 };
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::{
     end_to_end,
-    run::{ASKBACK, Run, json_response, served},
+    run::{ASKBACK, Run},
 };
 
 const ANSWERS: &str = "answers:
@@ -275,44 +275,6 @@ fn a_question_on_the_way_to_the_answer_is_answered_at_once_over_http() {
     }
 }
 
-#[test]
-fn any_request_is_sent_as_it_is_written() {
-    let written = r#"{"z":0.10000000000000000001,"a":"b  'c'"}"#;
-    let lines = format!(
-        "/send tools/list\n/send askback/none {written}\n/send notifications/cancelled {written}\n/more\n/send x [1]\n"
-    );
-    for (revision, params) in [
-        ("2025-11-25", format!("{written},")),
-        (
-            "2026-07-28",
-            format!("{},\"_meta\":{{", written.trim_end_matches('}')),
-        ),
-    ] {
-        let run = Run::new(
-            &format!("send-{revision}"),
-            &["open", "--protocol", revision],
-        );
-        let seen = run.scratch.path("seen");
-        let script = r#"tee -a seen | "$0" serve travel"#;
-        let run = run.input(&lines).and(&["--", "sh", "-c", script, ASKBACK]);
-        let ran = run.run().expect(2);
-        let ran = ran
-            .prints("What came back:\n")
-            .prints("\"name\": \"book_holiday\",")
-            .prints("\"error\": {\"code\":-32601,")
-            .prints("A notification has no response.\n")
-            .says("askback: the parameters are not a JSON object: ");
-        let seen = fs::read_to_string(seen).expect("the server wrote it");
-        let sent = format!(r#""method":"askback/none","params":{params}"#);
-        let has_it = |line: &str| line.contains(&sent) && line.contains(r#""id":"#);
-        assert!(seen.lines().any(has_it), "{seen}");
-        let sent =
-            format!(r#"{{"jsonrpc":"2.0","method":"notifications/cancelled","params":{written}}}"#);
-        assert!(seen.lines().any(|line| line == sent), "{seen}");
-        drop(ran);
-    }
-}
-
 /// A server whose numbers fit no type, and whose members have an unusual order.
 #[cfg(unix)]
 const WRITES: &str = r#"
@@ -330,53 +292,13 @@ done"#;
 #[cfg(unix)]
 #[test]
 fn what_comes_back_is_shown_as_it_came() {
-    let lines = "/send x/y\n/wire edit 1\n{\"method\":\"x/y\"}\n\n";
+    let lines = "/wire edit 1\n{\"method\":\"x/y\"}\n\n/wire edit 1\n{\"method\":\"x/y\"}\n\n";
     let run = Run::new("wire-came", &["open", "--", "sh", "-c", WRITES]);
     let ran = run.input(lines).run().expect(0);
     let logged = "\n{\n  \"method\": \"notifications/message\",\n  \"params\": {\"level\":\"info\",\"data\":1e3},\n  \"jsonrpc\": \"2.0\"\n}\n";
     let answer = "{\n  \"result\": {\"z\":12345678901234567890123,\"a\":1.50},\n  \"jsonrpc\": \"2.0\",\n  \"id\": ";
     let came = format!("{logged}{answer}");
     assert_eq!(ran.stdout.matches(&came).count(), 2, "{}", ran.stdout);
-}
-
-#[test]
-fn a_notification_that_is_refused_over_http_is_told() {
-    let url = served(|asked| {
-        let discovered = json!({
-            "resultType": "complete", "supportedVersions": ["2026-07-28"], "capabilities": {},
-            "serverInfo": {"name": "c", "version": "1"}, "ttlMs": 0, "cacheScope": "private",
-        });
-        let answer = |member: &str, value: Value| json!({"jsonrpc": "2.0", "id": asked["id"], member: value});
-        match asked["method"].as_str() {
-            Some("server/discover") => json_response("200 OK", &answer("result", discovered)),
-            _ => {
-                let error = json!({"code": -32600, "message": "not that"});
-                json_response("400 Bad Request", &answer("error", error))
-            }
-        }
-    });
-    let words = ["open", "--protocol", "2026-07-28", "--url", &url];
-    let run = Run::new("wire-refused", &words).input("/send notifications/x\n");
-    run.run()
-        .expect(0)
-        .prints("connection of its own. What came back:\nHTTP status 400\n")
-        .prints("\"message\":\"not that\"");
-}
-
-#[test]
-fn two_messages_are_compared() {
-    let lines =
-        "/packing_list Rome may\n/packing_list Rome june\n/diff 6 10\n/diff 6 6\n/diff 6 99\n";
-    let run = Run::new("wire-diff", &["open", "--protocol", "2025-11-25"]);
-    let ran = run.input(lines).on_travel().expect(2);
-    // Their ids differ, as in any two requests.
-    let first = "    | /params/_meta/progressToken\n";
-    ran.prints(&format!(
-        "  What differs in message 10 from message 6:\n{first}"
-    ))
-    .prints("    | /params/arguments/month\n  - | may\n  + | june\n")
-    .prints("  Message 6 is the same as message 6.\n")
-    .says("there is no message 99\n  /wire lists those that are kept.");
 }
 
 /// A process of the agency over HTTP, killed on drop.
