@@ -24,9 +24,6 @@ const LINE_MAX_BYTES: u64 = 8 << 10;
 /// The maximum size of a list, in bytes. Each key has two lists: the current one and the previous one.
 const LIST_MAX_BYTES: u64 = 1 << 20;
 
-/// The list of an older version, with the receipts of all keys. It is only read: new receipts go to the lists of their key.
-const OLDER_LIST: &str = "receipts.jsonl";
-
 /// The folder with a user's receipts.
 #[derive(Debug, Clone)]
 pub struct ReceiptFolder(PathBuf);
@@ -133,12 +130,6 @@ impl ReceiptFolder {
         &self.0
     }
 
-    /// The list of an older version, if there is one. Its receipts are not read by [`ReceiptFolder::chains`].
-    pub fn older_list(&self) -> Option<PathBuf> {
-        let path = self.0.join(OLDER_LIST);
-        path.exists().then_some(path)
-    }
-
     /// Returns the signer for a server. Creates the secret on first use.
     fn signer(&self, server: &str) -> io::Result<ReceiptSigner> {
         let path = self.0.join("secret");
@@ -160,26 +151,6 @@ impl ReceiptFolder {
         Ok(ReceiptSigner::new(&secret, server))
     }
 
-    /// Reads the last receipt of a key from the list of an older version. The key's chain continues after it.
-    fn last_of_older_list(&self, key: &str) -> io::Result<Option<Receipt>> {
-        #[derive(Deserialize)]
-        struct OlderLine {
-            receipt: Receipt,
-        }
-        let Some(file) = open(&self.0.join(OLDER_LIST))? else {
-            return Ok(None);
-        };
-        let mut last = None;
-        each_line(file, |line| {
-            if let Ok(older) = serde_json::from_slice::<OlderLine>(line)
-                && older.receipt.key == key
-            {
-                last = Some(older.receipt);
-            }
-        })?;
-        Ok(last)
-    }
-
     fn sign(
         &self,
         server: &str,
@@ -190,14 +161,7 @@ impl ReceiptFolder {
         let key = signer.key().to_string();
         let files = KeyFiles::of(&self.0, &key);
         let _turn = files.lock()?;
-        let previous = match files.head()? {
-            Some(head) => Some(head),
-            None => self.last_of_older_list(&key)?.map(|last| ChainHead {
-                server: name.to_owned(),
-                first: last.sequence,
-                last,
-            }),
-        };
+        let previous = files.head()?;
         let last = previous.as_ref().map(|head| &head.last);
         let Some(receipt) = signer.sign(shown, last) else {
             return Ok(None);
@@ -260,8 +224,7 @@ impl KeyFiles {
         let first = match previous {
             Some(mut previous) => {
                 if self.last_in_list()?.as_ref() != Some(&previous.last) {
-                    // It is missing after a crash, or if the chain begins in the list of an older version.
-                    self.write_head(&previous)?;
+                    // It is missing after a crash.
                     self.append(&mut previous)?;
                 }
                 previous.first
@@ -611,25 +574,5 @@ mod tests {
             chains.iter().all(|chain| chain.fault.is_none()),
             "{chains:?}"
         );
-    }
-
-    #[test]
-    fn a_chain_goes_on_after_the_list_of_an_older_version() {
-        let folder = Folder::new("receipts-older");
-        let first = sign_with(&folder.0, "bank");
-        let second = sign_with(&folder.0, "bank");
-        let key = folder.0.0.join(&first.key);
-        fs::remove_dir_all(key).expect("it is ours");
-        let lines = [first, second].map(|receipt| json!({"server": "bank", "receipt": receipt}));
-        let text = format!("\n{}\n\n{}\n", lines[0], lines[1]);
-        fs::write(folder.0.0.join(OLDER_LIST), text).expect("it is ours");
-        assert!(folder.0.older_list().is_some());
-        assert_eq!(sign_with(&folder.0, "bank").sequence, 3);
-        let chains = folder.0.chains().expect("they can be read");
-        let [chain] = &chains[..] else {
-            panic!("{chains:?}")
-        };
-        assert_eq!((chain.dropped, chain.receipts.len()), (1, 2));
-        assert_eq!(chain.fault, None);
     }
 }

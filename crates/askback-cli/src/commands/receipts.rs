@@ -66,15 +66,6 @@ pub fn run(args: ReceiptsArgs, outcome: &mut Outcome) -> Result<(), Error> {
             words!("They are kept in {}", given(folder.path().display())),
         );
     }
-    if let Some(older) = folder.older_list() {
-        page.say(
-            Style::Dim,
-            words!(
-                "The receipts in {} are of an older version of askback, and not listed.",
-                given(older.display())
-            ),
-        );
-    }
     Ok(out::print(&page.take())?)
 }
 
