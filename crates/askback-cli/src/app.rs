@@ -466,6 +466,7 @@ mod tests {
                 "count",
                 "hold",
                 "lapse",
+                "max-message",
                 "page-size",
                 "timeout"
             ]

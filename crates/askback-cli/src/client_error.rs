@@ -8,7 +8,6 @@ use askback_host::{
 
 use crate::{
     error::{Error, Kind},
-    size,
     target::Reach,
 };
 
@@ -33,8 +32,8 @@ pub fn told(error: &ClientError) -> (Words, Option<PeerText>) {
         ClientError::Protocol(why) => ("the server broke the protocol:".into(), quote(why)),
         ClientError::TooLarge(most) => (
             words!(
-                "a message of the server is larger than {}, the limit",
-                size::shown(*most)
+                "a message of the server is larger than {} MiB, the limit",
+                *most >> 20
             ),
             None,
         ),

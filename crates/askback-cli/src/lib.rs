@@ -40,8 +40,6 @@ mod secret;
 mod servers;
 mod session;
 mod sign_in;
-mod size;
-mod stderr;
 mod suite;
 mod target;
 mod trust;

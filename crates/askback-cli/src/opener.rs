@@ -14,7 +14,6 @@ use crate::{
     error::Error,
     older::{self, AskingRevision},
     role::{Ability, Role},
-    stderr::{self, StderrFile},
     target::Reach,
     wire::Observer,
 };
@@ -31,7 +30,6 @@ pub struct Opener {
     pub take: Take,
     /// The stored revision in which the server asks.
     pub older: AskingRevision,
-    pub stderr: Option<StderrFile>,
     pub limits: Limits,
     pub protocol: Protocol,
     pub role: Role,
@@ -71,14 +69,10 @@ impl Opener {
             None => Client::builder("askback", env!("CARGO_PKG_VERSION")).title("askback"),
         };
         let (take, front_end) = (Arc::clone(&self.take), self.relay.clone());
-        let stderr = self.stderr.clone();
         let client = self
             .answering(client)
             .tasks(self.role.can(Ability::Tasks))
             .on_event(move |event| {
-                if let (Event::ServerStderr(line), Some(file)) = (&event, &stderr) {
-                    stderr::add(file, line);
-                }
                 if let Some(event) = take(event) {
                     front_end.event(event);
                 }

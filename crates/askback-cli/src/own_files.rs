@@ -35,12 +35,6 @@ pub fn create(path: &Path) -> io::Result<File> {
     open(options.write(true).create(true).truncate(true), path)
 }
 
-/// Opens a file that the user named, for appending.
-pub fn append(path: &Path) -> io::Result<File> {
-    let mut options = OpenOptions::new();
-    open(options.create(true).append(true), path)
-}
-
 /// Whether this process wrote the file with this canonical path.
 pub fn contain(path: &Path) -> bool {
     written().contains(path)

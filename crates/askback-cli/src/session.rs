@@ -48,8 +48,6 @@ use crate::{
     role::{Ability, Role},
     seconds::seconds,
     sign_in::SignInArgs,
-    size,
-    stderr::StderrTo,
     target::{Reach, Target},
     typed,
     wire::{Trace, WireLog},
@@ -57,9 +55,12 @@ use crate::{
 
 /// How long stderr is still read after a server has answered, for lines written before the answer.
 const STDERR_BEHIND: Duration = Duration::from_millis(50);
-/// The default of `--max-message`: enough for images of 20 MB in base64. A local server has less reason for a tight
-/// limit than one on the internet.
-const MAX_MESSAGE_BYTES: usize = 32 << 20;
+/// The default of `--max-message`, in MiB: enough for images of 20 MB in base64. A local server has less reason for a
+/// tight limit than one on the internet.
+const MESSAGE_MIB: u32 = 32;
+
+/// The largest `--max-message`, in MiB.
+const MAX_MESSAGE_MIB: i64 = 1024;
 
 /// The maximum number of build output lines to show in a burst.
 const BUILD_LINES: u32 = 1024;
@@ -81,12 +82,17 @@ pub struct SessionArgs {
     /// Give up a request after this long without progress [default: 300]
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     timeout: Option<u64>,
-    /// Show or hide the standard error of the server, or write it to FILE
-    #[arg(long, value_name = "show|hide|FILE", value_parser = StderrTo::read)]
-    stderr: Option<StderrTo>,
-    /// Read messages up to this size [default: 32MiB]
-    #[arg(long, value_name = "SIZE", value_parser = size::read)]
-    max_message: Option<usize>,
+    /// Show or hide the standard error of the server
+    #[arg(
+        long,
+        value_name = "show|hide",
+        value_enum,
+        hide_possible_values = true
+    )]
+    stderr: Option<ServerStderr>,
+    /// Read messages up to this size in MiB
+    #[arg(long, value_name = "MIB", default_value = "32", value_parser = clap::value_parser!(u32).range(1..=MAX_MESSAGE_MIB))]
+    max_message: Option<u32>,
     /// Show each message, or write them to FILE as lines of JSON
     #[arg(
         long, value_name = "FILE", num_args = 0..=1, require_equals = true,
@@ -120,6 +126,13 @@ pub struct SessionArgs {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Speaks(pub Protocol);
+
+/// The value of `--stderr`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum ServerStderr {
+    Show,
+    Hide,
+}
 
 pub enum Answers {
     Person,
@@ -247,7 +260,7 @@ impl SessionArgs {
 
     pub fn limits(&self) -> Limits {
         let mut limits = Limits::default();
-        limits.wire.message_bytes = self.max_message.unwrap_or(MAX_MESSAGE_BYTES);
+        limits.wire.message_bytes = (self.max_message.unwrap_or(MESSAGE_MIB) as usize) << 20;
         if let Some(seconds) = self.timeout {
             limits.wire.request = Duration::from_secs(seconds);
             limits.client.probe = limits.client.probe.min(limits.wire.request);
@@ -541,7 +554,7 @@ pub fn failed(error: ClientError) -> Error {
             ..failed
         },
         ClientError::TooLarge(_) => {
-            failed.hint("--max-message SIZE, such as 128MiB, allows larger ones.")
+            failed.hint("--max-message MIB, such as 128, allows larger ones.")
         }
         ClientError::Authorization(error) => hinted(failed, &error),
         ClientError::Unauthorized { .. } => failed.hint(typed::HOW),

@@ -1,26 +1,24 @@
-//! `askback list` shows what a server is and offers, and its suggestions for an argument.
+//! `askback list` shows what a server is and offers.
 
 use askback::{
     client::{ClientError, List},
     internal::jsonrpc::METHOD_NOT_FOUND,
     protocol::{
-        Completion, Implementation, Prompt, Reference, Resource, ResourceTemplate,
-        ServerCapabilities, Skill, Tool,
+        Implementation, Prompt, Resource, ResourceTemplate, ServerCapabilities, Skill, Tool,
     },
 };
 use askback_host::{
     host::Host,
     model::Asker,
-    page::{Page, Rows, Style, out},
+    page::{Page, Rows, out},
     plain::catalog,
-    text::{PeerText, given, line},
+    text::given,
     words,
 };
 use serde::Serialize;
 
 use super::{answers, print_as_json};
 use crate::{
-    args::{self, ArgumentValue},
     error::Error,
     session::{Session, SessionArgs, failed},
 };
@@ -29,9 +27,6 @@ use crate::{
 ///
 /// With --json it prints one object, with a list under `tools`, `prompts`, `resources`,
 /// `resourceTemplates` and `skills` for each requested kind. The list is empty if the server has no such entry.
-///
-/// With --complete it prints the server's suggestions, one a line: askback list server.py
-/// --complete review language=py. Further words are arguments that are already known.
 #[derive(Debug, Clone, clap::Args)]
 #[command(
     after_help = "Examples:\n  askback list server.py tools\n  askback list https://example.com/mcp --all"
@@ -44,9 +39,6 @@ pub struct ListArgs {
     /// First print the server's name, revision, capabilities and instructions
     #[arg(long)]
     all: bool,
-    /// Print the server's suggestions for an argument of this prompt or URI template
-    #[arg(long, value_name = "NAME", conflicts_with = "all")]
-    complete: Option<String>,
     /// Print the lists as JSON
     #[arg(long)]
     json: bool,
@@ -55,17 +47,11 @@ pub struct ListArgs {
 }
 
 pub async fn run(mut args: ListArgs) -> Result<(), Error> {
-    let is_server = |word: &String| match args.complete {
-        Some(_) => !args::names_one(word),
-        None => Offer::read(word).is_err(),
-    };
+    let is_server = |word: &String| Offer::read(word).is_err();
     if let Some(at) = args.words.iter().position(is_server) {
         // The server may be given before or after the kinds.
         args.words[..=at].rotate_right(1);
         args.session.name_by(&mut args.words)?;
-    }
-    if let Some(owner) = &args.complete {
-        return complete(owner, &args).await;
     }
     let kinds = args.words.iter().map(|word| Offer::read(word));
     let kinds = kinds.collect::<Result<Vec<_>, _>>()?;
@@ -79,51 +65,6 @@ pub async fn run(mut args: ListArgs) -> Result<(), Error> {
     match args.json {
         true => print_as_json(&described),
         false => Ok(out::print(&described.rows(&asker))?),
-    }
-}
-
-async fn complete(owner: &str, args: &ListArgs) -> Result<(), Error> {
-    let mut known = args::parse(&args.words)?;
-    if known.is_empty() {
-        let error = Error::usage("--complete needs the argument to complete");
-        return Err(error.hint("Write its name and the beginning of its value: language=py."));
-    }
-    let argument = known.remove(0);
-    let start = match argument.given {
-        ArgumentValue::Text(start) => start,
-        ArgumentValue::Json(_) => {
-            return Err(Error::usage(
-                "the beginning of a value is a text: key=value",
-            ));
-        }
-    };
-    let known = args::for_prompt(known);
-    let target = args.session.target()?;
-    let mut session = Session::open(target, &args.session, answers(None)?).await?;
-    let Session { client, host, .. } = &mut session;
-    // A URI has a colon; a prompt's name rarely does.
-    let reference = match owner.contains(':') {
-        true => Reference::resource(owner),
-        false => Reference::prompt(owner),
-    };
-    let completing = client.complete(reference, (&argument.key, &start), known);
-    let completed = match host.attend(completing).await {
-        Ok(completed) => completed.map_err(failed),
-        Err(interrupted) => Err(interrupted.into()),
-    };
-    if let (Ok(completion), false) = (&completed, args.json) {
-        match (completion.values.is_empty(), completion.has_more) {
-            (true, _) => host.page().note(Style::Dim, "the server suggests nothing"),
-            (false, Some(true)) => host.page().note(Style::Dim, "the server has more"),
-            _ => {}
-        }
-    }
-    session.close().await;
-    let completion = completed?;
-    match args.json {
-        true => print_as_json(&completion),
-        false if completion.values.is_empty() => Ok(()),
-        false => Ok(out::print_text(lines(&completion))?),
     }
 }
 
@@ -279,9 +220,4 @@ impl Description {
         self.offers.put(&mut page);
         page.take().alone()
     }
-}
-
-fn lines(completion: &Completion) -> PeerText {
-    let values: Vec<_> = completion.values.iter().map(|value| line(value)).collect();
-    values.join("\n").into()
 }

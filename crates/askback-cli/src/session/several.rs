@@ -20,7 +20,8 @@ use askback_host::{
 use tokio::task::JoinSet;
 
 use super::{
-    Answers, Session, SessionArgs, leaf, offer, open, permit, unreached, waiting, with_page,
+    Answers, ServerStderr, Session, SessionArgs, leaf, offer, open, permit, unreached, waiting,
+    with_page,
 };
 use crate::{
     error::{Error, Kind},
@@ -29,7 +30,6 @@ use crate::{
     parked::now,
     permissions::Permissions,
     receipts::ReceiptFolder,
-    stderr::StderrTo,
     target::{Reach, Target},
     wire::{WireLog, as_written},
 };
@@ -159,12 +159,12 @@ impl<'a> Room<'a> {
             host.page().note(Style::Dim, words);
         }
         host.show_stderr(match &args.stderr {
-            Some(to) => to.mode(),
+            Some(ServerStderr::Show) => StderrMode::Always,
+            Some(ServerStderr::Hide) => StderrMode::Never,
             // The output of a build is shown as it arrives.
             None if args.builds => StderrMode::Always,
             None => StderrMode::default(),
         });
-        let stderr = args.stderr.as_ref().map(StderrTo::file).transpose()?;
         let relay = match ReceiptFolder::of_user() {
             Some(folder) => relay.with_receipts(Arc::new(folder.signing_for(&target))),
             None => relay,
@@ -179,7 +179,6 @@ impl<'a> Room<'a> {
             limits: self.limits.clone(),
             protocol,
             older,
-            stderr: stderr.flatten(),
             role,
             calls_tools: self.calls_tools,
         };

@@ -1,7 +1,5 @@
 //! Typical servers, opened with the shortest command line.
 
-use std::fs;
-
 use crate::{
     full::{CTRL_D, ENTER, Terminal},
     run::{ASKBACK, Run, json_response, served},
@@ -123,10 +121,6 @@ fn standard_error_of_a_server_goes_where_the_user_wants_it() {
     let line = "a line of the log";
     assert!(run("show").stderr.contains(line));
     assert!(!run("hide").stderr.contains(line));
-    let ran = run("server.log");
-    let written = fs::read_to_string(ran.scratch.path("server.log"));
-    assert!(written.is_ok_and(|text| text.contains(line)));
-    assert!(!ran.stderr.contains(line), "{}", ran.stderr);
 }
 
 #[test]
@@ -156,9 +150,9 @@ fn a_message_may_be_large_and_the_user_says_how_large() {
     };
     let ran = run(["t", &url], &[]).expect(0);
     assert!(ran.stdout.len() > 5 << 20);
-    run([&url, "t"], &["--max-message", "1MiB"])
+    run([&url, "t"], &["--max-message", "1"])
         .expect(4)
-        .says("--max-message SIZE");
+        .says("--max-message MIB");
 }
 
 #[test]

@@ -60,8 +60,6 @@ fn an_error_is_one_object_in_place_of_the_result() {
     let unspoken = ["list", "--all", "--json", "--protocol", "2025-06-18"];
     let newest = [ASKBACK, "serve", "travel", "--protocol", "2026-07-28"];
     error(on("unspoken", &unspoken, &newest), 4, "protocol");
-    let complete = ["list", "--complete", "nobody", "x=", "--json"];
-    error(on_travel("complete", &complete), 1, "server");
     error(
         on_travel("prompt", &["get", "plan_vacation", "--json"]),
         2,

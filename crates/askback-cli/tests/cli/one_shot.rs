@@ -73,32 +73,6 @@ fn lists_are_those_that_were_asked_for() {
         .says("templates");
 }
 
-#[test]
-fn an_argument_is_completed() {
-    let prompt = ["list", "--complete", "plan_vacation"];
-    let ran = on_travel("complete", &[&prompt[..], &["destination=ba"]].concat()).expect(0);
-    assert_eq!(ran.stdout, "Barcelona\n");
-    let template = [
-        "list",
-        "--complete",
-        "travel://destinations/{name}",
-        "name=Ky",
-        "--json",
-    ];
-    let ran = on_travel("complete-json", &template).expect(0);
-    assert_eq!(ran.json()["values"], json!(["Kyoto"]));
-    let ran = on_travel(
-        "complete-none",
-        &[&prompt[..], &["destination=qq"]].concat(),
-    )
-    .expect(0);
-    assert_eq!(ran.says("the server suggests nothing").stdout, "");
-    on_travel("complete-unknown", &["list", "--complete", "nobody", "x="]).expect(1);
-    on_travel("complete-nothing", &prompt)
-        .expect(2)
-        .says("needs the argument");
-}
-
 /// A server that sends change notifications after the handshake, and again when a resource is subscribed to. Its first
 /// argument has its capabilities.
 #[cfg(unix)]
@@ -275,11 +249,6 @@ done
 fn a_command_that_cannot_be_done_says_what_is_missing() {
     let ran = Run::new("one-shot-none", &["get", "a://b"]).run();
     ran.expect(2).says("no server is named");
-    let words = ["list", "--complete", "p", "a=b", "c"];
-    let ran = Run::new("one-shot-word", &words)
-        .and(&["--", ASKBACK])
-        .run();
-    ran.expect(2).says("expected KEY=VALUE, got `c`");
     let words = ["get", "a://b", "c=d"];
     let ran = Run::new("one-shot-uri", &words).and(&["--", ASKBACK]).run();
     ran.expect(2).says("a resource has no arguments");

@@ -89,13 +89,12 @@ fn check_command(mut command: Command, words: &[&str], signals: &[Signal], code:
 
 #[test]
 fn no_server_outlives_a_signal_to_the_command() {
-    let commands: [&[&str]; 11] = [
+    let commands: [&[&str]; 10] = [
         &["open"],
         &["call", "t"],
         &["get", "p"],
         &["get", "a://b"],
         &["list"],
-        &["list", "--complete", "p", "a="],
         &["watch", "--lists"],
         &["list", "--all"],
         &["test", "suite.yaml"],

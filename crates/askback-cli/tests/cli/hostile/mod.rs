@@ -414,7 +414,7 @@ fn no_error_speaks_outside_its_gutter_in_a_conversation() {
 }
 
 /// Commands without a conversation.
-const SINGLE: [&[&str]; 14] = [
+const SINGLE: [&[&str]; 13] = [
     &["call", "v0"],
     &["call", "v0", "--json"],
     &["call", "u0"],
@@ -426,7 +426,6 @@ const SINGLE: [&[&str]; 14] = [
     &["get", "travel://a"],
     &["list"],
     &["list", "tools", "templates", "--json"],
-    &["list", "--complete", "p0", "to="],
     &["watch", "travel://a", "--lists", "--count", "4"],
     &["watch", "travel://a", "--count", "1", "--json"],
 ];
