@@ -20,7 +20,7 @@ use crate::{
     locate::TargetArgs,
     own_files,
     role::Role,
-    session::{self, Answers, Session, SessionArgs},
+    session::{self, SessionArgs},
     sign_in::SignInArgs,
     suite::{
         clients,
@@ -65,8 +65,7 @@ A path begins in the folder of the suite, and the server is started there.";
 )]
 pub struct TestArgs {
     /// The suite, YAML or JSON
-    #[arg(required_unless_present = "clients")]
-    suite: Option<PathBuf>,
+    suite: PathBuf,
     /// The server, unless the suite or an option names it: a URL, a name in mcp.json, or a file such as server.py
     #[arg(value_name = "SERVER")]
     named: Option<String>,
@@ -81,9 +80,6 @@ pub struct TestArgs {
     /// Run the cases in this revision alone; may be given again
     #[arg(long, value_name = "REVISION", value_parser = session::revision)]
     revision: Vec<Revision>,
-    /// Run nothing after a case that failed
-    #[arg(long)]
-    bail: bool,
     /// Write a report for programs
     #[arg(long, value_enum)]
     format: Option<Format>,
@@ -95,7 +91,7 @@ pub struct TestArgs {
     #[arg(long = "as", value_name = "CLIENT", value_parser = Role::read)]
     role: Option<Role>,
     /// Say what known clients do with the questions of the tools that the suite calls
-    #[arg(long, conflicts_with_all = ["revision", "bail", "role"])]
+    #[arg(long, conflicts_with_all = ["revision", "role"])]
     clients: bool,
     /// Say what to change in the server, so that every client shows its questions
     #[arg(long, requires = "clients")]
@@ -103,7 +99,7 @@ pub struct TestArgs {
     /// Draw the forms as this client does, as far as that is known
     #[arg(
         long, value_name = "CLIENT", value_parser = recorded_client,
-        conflicts_with_all = ["clients", "revision", "bail", "role", "format"]
+        conflicts_with_all = ["clients", "revision", "role", "format"]
     )]
     preview: Option<&'static KnownClient>,
     /// Show each message as it travels, on the standard error or in FILE as lines of JSON
@@ -220,31 +216,6 @@ async fn clients_of_suite(
     Ok(())
 }
 
-/// Reports what clients can be asked by a server. Without a suite, no tool is called.
-async fn clients_of_server(args: TestArgs) -> Result<(), Error> {
-    if args.format.is_some() || args.fix {
-        let error = "--format and --fix need a suite: without one, no tool is called";
-        return Err(Error::usage(error));
-    }
-    let target = args.target.target()?;
-    let session = args.session();
-    let mut session = Session::open(target, &session, Answers::Nobody).await?;
-    let Session { client, host, .. } = &mut session;
-    let newest = client.revision();
-    let tools = match client.capabilities().tools.is_some() {
-        true => host
-            .attend(client.tools())
-            .await?
-            .map_err(session::failed)?
-            .len(),
-        false => 0,
-    };
-    session.close().await;
-    let mut page = out::stdout_page();
-    clients::of_server(&mut page, newest, tools);
-    Ok(out::print(&page.take().alone())?)
-}
-
 pub async fn run(mut args: TestArgs, outcome: &mut Outcome) -> Result<(), Error> {
     if let Some(server) = args.named.take() {
         args.target.name_by_all(vec![server])?;
@@ -256,9 +227,7 @@ pub async fn run(mut args: TestArgs, outcome: &mut Outcome) -> Result<(), Error>
         );
         return Err(Error::usage(words).hint("--revision runs the cases in one."));
     }
-    let Some(path) = args.suite.clone() else {
-        return clients_of_server(args).await;
-    };
+    let path = args.suite.clone();
     let suite = Suite::load(&path).map_err(Error::usage)?;
     if args.clients || args.preview.is_some() {
         return clients_of_suite(&args, &path, &suite, outcome).await;
@@ -278,7 +247,7 @@ pub async fn run(mut args: TestArgs, outcome: &mut Outcome) -> Result<(), Error>
     };
     let began = Instant::now();
     let mut unwritten = Ok(());
-    let runner = Runner::new(target, session, &suite.before, args.bail);
+    let runner = Runner::new(target, session, &suite.before);
     let cases = runner
         .run(&planned, |case| {
             if unwritten.is_ok() {

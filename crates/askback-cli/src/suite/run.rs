@@ -35,7 +35,6 @@ pub struct Runner<'a> {
     target: Target,
     before: &'a [Case],
     args: SessionArgs,
-    bail: bool,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -60,7 +59,6 @@ pub enum Verdict {
     Passed,
     Failed(Vec<Mismatch>),
     Broken(Error),
-    LeftOut,
 }
 
 /// Returns the cases to run, in order: those whose name contains `filter`, in the revisions of `only` if it has any.
@@ -122,14 +120,12 @@ impl From<Error> for OpeningError {
 }
 
 impl<'b> Runner<'b> {
-    /// Creates a run on this server. The requests of `before` are made each time the server starts. With `bail`,
-    /// nothing runs after a failed case.
-    pub fn new(target: Target, args: SessionArgs, before: &'b [Case], bail: bool) -> Self {
+    /// Creates a run on this server. The requests of `before` are made each time the server starts.
+    pub fn new(target: Target, args: SessionArgs, before: &'b [Case]) -> Self {
         Self {
             target,
             before,
             args,
-            bail,
         }
     }
 
@@ -146,10 +142,7 @@ impl<'b> Runner<'b> {
             let broken = unreachable
                 .as_ref()
                 .filter(|(revision, _)| *revision == planned.revision);
-            let has_failed = |run: &CaseRun<'_>| run.verdict != Verdict::Passed;
-            let run = if self.bail && runs.iter().any(has_failed) {
-                CaseRun::without(planned, Verdict::LeftOut)
-            } else if let Some((_, why)) = broken {
+            let run = if let Some((_, why)) = broken {
                 CaseRun::without(planned, Verdict::Broken(why.clone()))
             } else {
                 match self.run_case(planned, &mut shared).await {
@@ -215,7 +208,7 @@ impl<'b> Runner<'b> {
         for case in self.before {
             let run = stage.run(PlannedRun { case, ..planned }).await?;
             let verdict = match run.verdict {
-                Verdict::Passed | Verdict::LeftOut => continue,
+                Verdict::Passed => continue,
                 Verdict::Broken(error) => Verdict::Broken(error),
                 Verdict::Failed(mismatches) => {
                     let mismatches = mismatches.into_iter();

@@ -21,7 +21,7 @@ use self::judge::{Flaw, Judgement, Reason};
 pub use self::{
     judge::Verdict,
     preview::preview,
-    report::{json, lines, of_server},
+    report::{json, lines},
 };
 use super::{
     file::{Action, Case},
@@ -212,7 +212,7 @@ async fn play<'a>(
     };
     let mut args = args.clone();
     args.role = Some(role);
-    let runner = Runner::new(target.clone(), args, before, false);
+    let runner = Runner::new(target.clone(), args, before);
     runner.run(planned, |_| ()).await
 }
 

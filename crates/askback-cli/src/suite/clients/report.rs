@@ -1,6 +1,5 @@
 //! The matrix as a table with notes, and as JSON.
 
-use askback::Revision;
 use askback_host::{
     page::{Page, Style},
     text::{Words, columns, given},
@@ -11,12 +10,8 @@ use serde::Serialize;
 use super::{
     Cell, End, Matrix, ToolRow, Verdict,
     judge::{Flaw, Reason, counted},
-    recorded,
 };
-use crate::{
-    known_clients::{HeadlessAnswer, KnownClient},
-    role::Role,
-};
+use crate::known_clients::{HeadlessAnswer, KnownClient};
 
 /// The columns between two columns of the table.
 const GAP: usize = 2;
@@ -243,28 +238,6 @@ fn legend(page: &mut Page, matrix: &Matrix) {
     if !unknown.is_empty() && matrix.clients.len() > 1 {
         page.note(Style::Dim, words!("Not known: {}", unknown));
     }
-}
-
-/// Adds what each client can be asked by a server of this revision, which has this many tools.
-pub fn of_server(page: &mut Page, newest: Revision, tools: usize) {
-    let titles = recorded().map(|client| columns(client.title()));
-    let width = titles.max().unwrap_or(0);
-    for client in recorded() {
-        let role = Role::as_seen_by_servers(client);
-        let spoken = client.newest().unwrap_or(newest).min(newest);
-        let words = words!("{}, in {}", role.asked_in(spoken), spoken.as_str());
-        page.entry(client.title(), width, words);
-    }
-    page.blank();
-    let words = words!(
-        "The server has {} tools, and none was called: a suite says which may be called.",
-        tools
-    );
-    page.say(Style::Plain, words);
-    page.say(
-        Style::Dim,
-        "askback call … --record suite.yaml writes a suite.",
-    );
 }
 
 /// The version and date of the facts of a client, and what holds for all of its questions.

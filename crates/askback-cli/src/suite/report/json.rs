@@ -16,7 +16,6 @@ struct Document<'a> {
     passed: usize,
     failed: usize,
     errors: usize,
-    not_run: usize,
     milliseconds: u128,
     cases: Vec<Case<'a>>,
 }
@@ -49,7 +48,6 @@ pub(super) fn written(report: &Report<'_>) -> String {
         passed: counts.passed,
         failed: counts.failed,
         errors: counts.broken,
-        not_run: counts.left_out,
         milliseconds: report.took.as_millis(),
         cases: report.cases.iter().map(case).collect(),
     };
@@ -74,7 +72,6 @@ fn case<'a>(run: &'a CaseRun<'_>) -> Case<'a> {
             Verdict::Passed => "passed",
             Verdict::Failed(_) => "failed",
             Verdict::Broken(_) => "error",
-            Verdict::LeftOut => "notRun",
         },
         milliseconds: run.took.as_millis(),
         mismatches: pairs.collect(),

@@ -29,7 +29,6 @@ pub fn case(page: &mut Page, case: &CaseRun<'_>) -> Vec<Rows> {
     let took = in_words(case.took);
     match &case.verdict {
         Verdict::Passed => page.item("ok    ", Style::Success, words!("{} ({})", name, took)),
-        Verdict::LeftOut => page.item("left  ", Style::Dim, name),
         Verdict::Failed(mismatches) => {
             page.item("FAIL  ", Style::Error, words!("{} ({})", name, took));
             for mismatch in mismatches {
@@ -48,7 +47,7 @@ pub fn case(page: &mut Page, case: &CaseRun<'_>) -> Vec<Rows> {
             }
             case.shown.iter().map(|rows| rows.set_in(SET_IN)).collect()
         }
-        Verdict::Passed | Verdict::LeftOut => Vec::new(),
+        Verdict::Passed => Vec::new(),
     }
 }
 
@@ -86,7 +85,6 @@ pub fn summary(page: &mut Page, report: &Report<'_>) {
     let more = [
         (counts.failed, "failed"),
         (counts.broken, "without a connection"),
-        (counts.left_out, "not run"),
     ];
     for (count, what) in more {
         if count > 0 {

@@ -42,7 +42,6 @@ impl Report<'_> {
                 Verdict::Passed => &mut counts.passed,
                 Verdict::Failed(_) => &mut counts.failed,
                 Verdict::Broken(_) => &mut counts.broken,
-                Verdict::LeftOut => &mut counts.left_out,
             };
             *count = count.saturating_add(1);
         }
@@ -55,13 +54,12 @@ pub struct Counts {
     pub passed: usize,
     pub failed: usize,
     pub broken: usize,
-    pub left_out: usize,
 }
 
 /// The mismatches of a case, or why its connection broke, as lines of plain text.
 fn details(case: &CaseRun<'_>) -> Vec<String> {
     match &case.verdict {
-        Verdict::Passed | Verdict::LeftOut => Vec::new(),
+        Verdict::Passed => Vec::new(),
         Verdict::Failed(mismatches) => mismatches
             .iter()
             .map(|mismatch| {

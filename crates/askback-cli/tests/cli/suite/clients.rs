@@ -191,15 +191,6 @@ fn a_server_that_asks_in_an_older_revision_alone_is_known() {
 }
 
 #[test]
-fn without_a_suite_no_tool_is_called() {
-    Run::new("clients-server", &["test", "--clients"])
-        .on_travel()
-        .expect(0)
-        .prints("Codex")
-        .prints("none was called: a suite says which may be called");
-}
-
-#[test]
 fn options_that_do_not_go_together_are_refused() {
     let lists = "cases: [{name: lists, list: tools}]";
     on_zoo("clients-no-call", &["--clients"], lists)

@@ -323,12 +323,6 @@ cases:
     }
     let (one, two) = ("FAIL  one [2025-11-25]", "ok    two [2025-11-25]");
     check("filter", &["--filter", "tw"], 0, &[two]);
-    check(
-        "bail",
-        &["--bail", "--filter", "o"],
-        1,
-        &[one, "left  two [2025-11-25]"],
-    );
     let three = "ok    three [2025-11-25]";
     check(
         "revision",
