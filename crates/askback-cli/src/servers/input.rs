@@ -16,7 +16,7 @@ use crate::error::{Error, Kind};
 pub struct Input {
     /// The id by which other values refer to it.
     pub id: String,
-    /// `promptString`, `pickString` or `command`.
+    /// `promptString`, `pickString` or `command`. Only the first can be asked here.
     #[serde(default, rename = "type")]
     kind: String,
     #[serde(default)]
@@ -26,36 +26,12 @@ pub struct Input {
     /// Whether the typed value is hidden.
     #[serde(default)]
     password: bool,
-    #[serde(default)]
-    options: Vec<Choice>,
-}
-
-/// An option of a `pickString` input.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-#[serde(untagged)]
-enum Choice {
-    Value(String),
-    Labelled { label: String, value: String },
-}
-
-impl Choice {
-    fn value(&self) -> &str {
-        match self {
-            Self::Value(value) | Self::Labelled { value, .. } => value,
-        }
-    }
-
-    fn label(&self) -> &str {
-        match self {
-            Self::Value(label) | Self::Labelled { label, .. } => label,
-        }
-    }
 }
 
 impl Input {
     /// Asks the user for the value.
     pub fn ask(&self) -> Result<String, Error> {
-        if self.kind == "command" {
+        if ["command", "pickString"].contains(&self.kind.as_str()) {
             return Err(Error::usage("only an editor can provide this input:")
                 .quoting(&*self.id)
                 .hint("Write a variable such as ${MY_KEY} in its place."));
@@ -91,12 +67,6 @@ impl Input {
     fn put(&self, page: &mut Page) {
         page.say(Style::Plain, "The file asks for this value:");
         page.quote(self.description.as_deref().unwrap_or(&self.id));
-        for (number, choice) in (1_u64..).zip(&self.options) {
-            page.quote_line(words!("  {} ", number), choice.label());
-        }
-        if !self.options.is_empty() {
-            page.say(Style::Plain, "Type the number of one.");
-        }
         if let Some(default) = self.default.as_deref().filter(|_| !self.password) {
             page.say(Style::Plain, "Enter takes this:");
             page.quote(default);
@@ -107,25 +77,13 @@ impl Input {
         page.prompt("");
     }
 
-    /// The value that was typed. `None` if the text is not valid.
+    /// The value that was typed. `None` if there is none.
     fn read(&self, typed: &str) -> Option<String> {
         if typed.is_empty() {
             // A hidden input has no default, because the user could not see it.
             return self.default.clone().filter(|_| !self.password);
         }
-        if self.options.is_empty() {
-            return Some(typed.to_owned());
-        }
-        let number = typed.trim().parse::<usize>().ok();
-        let numbered = number.and_then(|number| self.options.get(number.checked_sub(1)?));
-        let typed_out = || {
-            self.options
-                .iter()
-                .find(|choice| choice.value() == typed.trim())
-        };
-        numbered
-            .or_else(typed_out)
-            .map(|choice| choice.value().to_owned())
+        Some(typed.to_owned())
     }
 }
 
@@ -153,20 +111,15 @@ mod tests {
         let unseen = json!({"id": "a", "default": "d", "password": true});
         check(unseen.clone(), "", None);
         check(unseen, "x", Some("x"));
-        let pick = json!({"id": "a", "type": "pickString", "options": ["x", {"label": "Y", "value": "y"}]});
-        check(pick.clone(), "1", Some("x"));
-        check(pick.clone(), "2", Some("y"));
-        check(pick.clone(), "y", Some("y"));
-        check(pick.clone(), "0", None);
-        check(pick.clone(), "3", None);
-        check(pick, "Y", None);
+        let pick = input(json!({"id": "a", "type": "pickString"})).ask();
+        let error = pick.expect_err("it has options").to_string();
+        assert!(error.contains("only an editor"), "{error}");
     }
 
     #[test]
     fn a_question_shows_the_words_of_the_file_behind_the_gutter() {
         let input = input(json!({
-            "id": "key", "type": "pickString", "description": "evil\nsays", "default": "evil",
-            "options": ["evil", {"label": "evil", "value": "x"}],
+            "id": "key", "type": "promptString", "description": "evil\nsays", "default": "evil",
         }));
         let mut page = Page::new(Look {
             columns: 80,
@@ -174,7 +127,7 @@ mod tests {
         });
         input.put(&mut page);
         let shown = page.take().to_string();
-        assert_eq!(shown.matches("evil").count(), 4, "{shown}");
+        assert_eq!(shown.matches("evil").count(), 2, "{shown}");
         for line in shown.lines().filter(|line| line.contains("evil")) {
             assert!(line.contains("| evil"), "{shown}");
         }
