@@ -77,7 +77,7 @@ impl Repl<'_> {
         }
         let tools = attend(&mut self.session.host, self.session.client.tools()).await?;
         let tools = self.known.tools.insert(tools.items).clone();
-        let tool = lookup::tool(&tools, name).map_err(|error| self.elsewhere(error, name))?;
+        let tool = lookup::tool(&tools, name)?;
         Ok(tool.clone())
     }
 

@@ -52,15 +52,6 @@ impl Repl<'_> {
         self.session.host.offer(offers);
     }
 
-    fn listed(&self) -> Vec<(String, &Catalog)> {
-        let talk = self.session.host.conversation();
-        let servers = self.servers();
-        let listed = servers
-            .map(|server| talk.server(server))
-            .filter_map(|server| Some((server.desk().asker().name.clone(), server.catalog()?)));
-        listed.collect()
-    }
-
     /// Returns the lines that can be typed about the items of a server. With `client`, the connection
     /// to the server, tools and resources also have their other lines.
     fn offers(&self, server: &str, lists: &Catalog, client: Option<&Client>) -> Vec<Offer> {
@@ -288,23 +279,6 @@ impl Repl<'_> {
         let mut page = out::stdout_page();
         put(&mut page);
         Ok(self.session.host.print(page.take().trimmed())?)
-    }
-
-    /// Adds to an "unknown name" error which other servers have the name.
-    pub(super) fn elsewhere(&self, error: Error, name: &str) -> Error {
-        let addresses = self.addresses();
-        let lines = self.listed().into_iter().filter_map(|(server, lists)| {
-            let has_it = lists.tools.iter().any(|tool| tool.name == name);
-            let line = line::tool(&addresses.write(&server, name)?)?;
-            has_it.then_some(line)
-        });
-        match lines.collect::<Vec<_>>() {
-            lines if lines.is_empty() => error,
-            lines => error.hint(words!(
-                "Another server has it: {}",
-                given(lines.join(", ")).short()
-            )),
-        }
     }
 }
 
