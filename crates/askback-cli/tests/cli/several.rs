@@ -99,6 +99,7 @@ fn the_servers_are_called_by_name_and_listed_together() {
         "/call a/reserve",
         "13A",
         "",
+        "",
     ];
     let ran = run("several-called", &["--all"], &lines.join("\n")).expect(0);
     let ran = ran.says("b · answered as before | Which seat?\n");
