@@ -26,6 +26,8 @@ mod documents {
     mod authorization_client {}
     #[doc = include_str!("../../docs/guide/authorization-server.md")]
     mod authorization_server {}
+    #[doc = include_str!("../../docs/guide/beside-claude-code.md")]
+    mod beside_claude_code {}
     #[doc = include_str!("../../docs/guide/client.md")]
     mod client {}
     #[doc = include_str!("../../docs/guide/connections.md")]

@@ -66,7 +66,7 @@ const OF_SCHEMAS: [Rule; 9] = [
 const MODEL_NAME_LEN: usize = 64;
 
 /// The maximum length of an entry's name in a finding, in bytes.
-const NAME_BYTES: usize = 128;
+pub(crate) const NAME_BYTES: usize = 128;
 
 const MAX_PLACES: usize = 1_000;
 
@@ -230,7 +230,7 @@ fn faults(entry: &Value, shape: &str, place: &str, places: &mut Vec<String>) {
     }
 }
 
-fn name(entry: &Value) -> String {
+pub(crate) fn name(entry: &Value) -> String {
     let mut names = ["name", "uri", "uriTemplate"].into_iter();
     let name = names.find_map(|member| entry[member].as_str());
     clipped(name.unwrap_or_default(), NAME_BYTES)

@@ -234,6 +234,17 @@ rules! {
     RESOURCE_URI Any ["RE-08" Must V25_06..=NOW] "The URI of a resource is one." => "a URI with a scheme";
     UNKNOWN_RESOURCE Any ["RE-09" Must V26_07..=NOW] "An unknown resource is refused with -32602.";
     OLD_UNKNOWN_RESOURCE Any ["RE25-01" Should V24_11..=V25_11] "An unknown resource is refused with -32002.";
+    "the server has no skills":
+    SKILLS_ANSWERED Any ["SK-01" Must V26_07..=NOW]
+        "A server with skills answers `skills/list` and `skills/get`." => "a result with `skills`, or one with `skill`";
+    SKILLS_RESOURCES Any ["SK-02" Must V26_07..=NOW] "A server with skills declares the capability `resources`.";
+    UNKNOWN_SKILL Any ["SK-15" Must V26_07..=NOW] "An unknown skill is refused with -32602.";
+    SKILL_ENTRY Any ["skill-entry" Must V26_07..=NOW]
+        "The entry of a skill has a URI that ends in its name and `SKILL.md`, and lists each file once, with digest and size."
+            => "an entry as in SEP-2640; clients refuse any other";
+    SKILL_FILE Any ["skill-file" Must V26_07..=NOW]
+        "The `SKILL.md` can be read, and has the size, the digest and the front matter of its entry."
+            => "the entry and the file of one moment; clients refuse any other file";
     "the server completes nothing":
     COMPLETION_PROMPT Any ["CO-03" Should V25_03..=NOW] "A completion for an unknown prompt is refused with -32602.";
     "the server logs nothing":

@@ -1,7 +1,10 @@
 //! Tests the conformance server's handlers in every revision without the suite, which separates handler bugs from
 //! transport bugs.
 
-use askback::testing::{self, Person};
+use askback::{
+    Skill,
+    testing::{self, Person},
+};
 use lab::conformance::server::server;
 use serde_json::{Value, json};
 
@@ -131,5 +134,20 @@ async fn everything_else_is_answered_at_once() {
     ];
     for (tool, text) in cases {
         check(tool, json!({}), Person::new(), &[], text).await;
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn files_of_skills_are_read() {
+    const SKILL: &str =
+        "---\nname: refunds\ndescription: Refunds an order.\n---\nRead the rules.\n";
+    let skilled = || server().skill(Skill::new(SKILL).file("rules.md", "For 30 days.\n"));
+    for (uri, text) in [
+        ("skill://refunds/SKILL.md", SKILL),
+        ("skill://refunds/rules.md", "For 30 days.\n"),
+    ] {
+        let report = testing::read(skilled, uri).in_every_revision().await;
+        let result = report.assert_same().result();
+        assert_eq!(result["contents"][0]["text"], text, "{uri}");
     }
 }

@@ -2,6 +2,7 @@ mod http;
 mod messages;
 mod offers;
 mod rounds;
+mod skills;
 
 use std::{
     collections::BTreeSet,
@@ -86,6 +87,7 @@ impl Trials<'_> {
         }
         talk.messages().await;
         talk.lists().await;
+        talk.skills().await;
         talk.calls().await;
         talk.end().await;
         if self.is_modern() {

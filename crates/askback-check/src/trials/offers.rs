@@ -360,7 +360,7 @@ fn method(member: &str) -> String {
     }
 }
 
-fn entries<'a>(page: &'a Reply, member: &str) -> impl Iterator<Item = &'a Value> {
+pub(super) fn entries<'a>(page: &'a Reply, member: &str) -> impl Iterator<Item = &'a Value> {
     page.result()[member].as_array().into_iter().flatten()
 }
 

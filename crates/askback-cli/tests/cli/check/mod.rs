@@ -16,6 +16,8 @@ mod logs;
 #[cfg(unix)]
 mod proxied;
 #[cfg(unix)]
+mod skills;
+#[cfg(unix)]
 mod untried;
 
 use std::collections::BTreeSet;
