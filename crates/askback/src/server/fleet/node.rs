@@ -73,7 +73,7 @@ askback_core::debug_only!(Fleet {});
 
 pub(crate) struct Node {
     pub(crate) journal: Arc<dyn Journal>,
-    pub(super) bus: Option<Arc<dyn Bus>>,
+    pub(in crate::server) bus: Option<Arc<dyn Bus>>,
     pub(super) id: NodeId,
     /// Sessions whose client has set its log level or subscriptions at another process.
     pub(super) chosen: broadcast::Sender<SessionId>,
