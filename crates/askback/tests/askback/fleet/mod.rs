@@ -305,6 +305,14 @@ async fn a_client_is_told_to_come_back_later_while_the_journal_is_away() {
 #[tokio::test(start_paused = true)]
 async fn questions_of_one_round_are_answered_at_different_processes() {
     let shared = Shared::new();
+    // Another process has not opened the session yet.
+    let (third, line) = shared.node_on_a_line();
+    line.cut();
+    let away = at(&session, &third).resume(&last).await;
+    assert_eq!(away.status, 503);
+    let refused = away.json().await;
+    let why = "the server cannot continue this session now; send the request again";
+    assert_eq!(refused["error"]["message"], why);
     let session = shared.session().await;
     let mut stream = session.call(1, "tools/call", json!({"name": "both"})).await;
     let (one, two) = (stream.message().await, stream.message().await);
