@@ -7,6 +7,7 @@
 
 mod calls;
 pub(super) mod hints;
+mod key_check;
 mod names;
 mod node;
 mod record;
