@@ -7,7 +7,6 @@
 
 mod calls;
 pub(super) mod hints;
-mod key_check;
 mod names;
 mod node;
 mod record;

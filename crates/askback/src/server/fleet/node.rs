@@ -98,7 +98,6 @@ pub(crate) struct Node {
     is_watching: AtomicBool,
     pub(super) is_stopping: AtomicBool,
     is_cut_off: AtomicBool,
-    pub(super) has_other_key: AtomicBool,
     followers: Mutex<HashMap<CallId, Vec<Arc<Notify>>>>,
 }
 
@@ -147,14 +146,13 @@ impl Node {
         Ok(Self {
             journal: fleet.journal,
             bus: fleet.bus,
-            calls: fleet.counter.map(FleetCalls::new),
             chosen: broadcast::Sender::new(CHOICES),
+            calls: fleet.counter.map(FleetCalls::new),
             id: NodeId(entropy()?),
             leased: Mutex::default(),
             is_watching: AtomicBool::new(false),
             is_stopping: AtomicBool::new(false),
             is_cut_off: AtomicBool::new(false),
-            has_other_key: AtomicBool::new(false),
             followers: Mutex::default(),
         })
     }

@@ -4,12 +4,12 @@ use std::{sync::atomic::Ordering, time::Duration};
 
 use tokio::time::Instant;
 
-use super::{LEASE, go_on, key_check, tasks};
+use super::{LEASE, go_on, tasks};
 use crate::{server::Shared, store::StoreError};
 
 const RENEW: Duration = Duration::from_secs(3);
 
-/// How often expired records are removed, and the key is compared with the key of the fleet.
+/// How often expired records are removed.
 const PURGE: Duration = Duration::from_secs(60);
 
 /// How many calls a process takes at once from a silent one.
@@ -75,10 +75,9 @@ pub(super) async fn keep_watch(shared: std::sync::Weak<Shared>) {
             tasks::describe(&shared, node).await;
         }
         if is_due(purged, PURGE) {
-            let is_first = purged.replace(Instant::now()).is_none();
+            purged = Some(Instant::now());
             // On failure it is retried the next time.
             let _ = node.heard(node.journal.purge(now).await);
-            key_check::check(&shared, node, is_first).await;
         }
         if node.is_stopping.load(Ordering::Relaxed) {
             continue;

@@ -64,8 +64,7 @@ impl JournalLine {
     /// The requests since the last call, without periodic ones.
     pub(super) fn requests(&self) -> Vec<&'static str> {
         let mut requests = std::mem::take(&mut *self.requests.lock().unwrap());
-        requests
-            .retain(|name| !matches!(*name, "due" | "renew" | "purge" | "ended_since" | KEY_CHECK));
+        requests.retain(|name| !matches!(*name, "due" | "renew" | "purge" | "ended_since"));
         requests
     }
 
@@ -88,16 +87,6 @@ impl JournalLine {
                 })
             }
         }
-    }
-}
-
-/// The periodic comparison of keys.
-const KEY_CHECK: &str = "key check";
-
-fn name_of(request: &'static str, session: SessionId) -> &'static str {
-    match session.0.starts_with(b"fleetkey") {
-        true => KEY_CHECK,
-        false => request,
     }
 }
 
@@ -164,8 +153,7 @@ impl Journal for JournalLine {
     }
 
     fn note<'a>(&'a self, session: SessionRequest, note: &'a [u8]) -> StoreFuture<'a, ()> {
-        let name = name_of("note", session.session);
-        self.pass(name, self.journal.note(session, note))
+        self.pass("note", self.journal.note(session, note))
     }
 
     fn end_session(&self, session: SessionRequest) -> StoreFuture<'_, ()> {
@@ -173,7 +161,7 @@ impl Journal for JournalLine {
     }
 
     fn session(&self, session: SessionId) -> StoreFuture<'_, SessionNote> {
-        self.pass(name_of("session", session), self.journal.session(session))
+        self.pass("session", self.journal.session(session))
     }
 
     fn ended_since(&self, since: Millis) -> StoreFuture<'_, Vec<SessionId>> {

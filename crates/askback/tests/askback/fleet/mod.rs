@@ -26,10 +26,7 @@ use askback::{
 use serde_json::{Value, json};
 
 use self::line::{JournalLine, ParkLoss};
-use crate::{
-    http::client::{Client, Response, Session},
-    log::Log,
-};
+use crate::http::client::{Client, Response, Session};
 
 /// The revisions with forms and resumable streams.
 const REVISIONS: [Revision; 2] = [Revision::V2025_06_18, Revision::V2025_11_25];
@@ -645,32 +642,6 @@ async fn processes_count_calls_together_and_alone_while_the_counter_is_away() {
     }
     counter.is_away.store(false, Ordering::SeqCst);
     assert_eq!(hello(0).await.as_deref(), Some(refused));
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_process_with_another_key_than_its_fleet_says_so() {
-    let log = Log::default();
-    let _listening = log.listen();
-    let shared = Shared::new();
-    let key = |byte| Key::new(&[byte; 32]);
-    let start = async |ring: KeyRing| {
-        let builder = shared.builder(&JournalLine::new(&shared.journal));
-        let builder = builder.keys(KeySource::Ring(ring));
-        let node = Client::of(&builder.build().expect("the server is whole"));
-        node.open_with(Revision::V2025_11_25, json!({})).await;
-        // It compares its key within a second.
-        tokio::time::sleep(Duration::from_secs(1)).await;
-        node
-    };
-    let is_said = || log.text().contains("has another key than its fleet");
-    let _first = start(KeyRing::new(key(1))).await;
-    let _same = start(KeyRing::new(key(1))).await;
-    // A rotation.
-    let _both = start(KeyRing::new(key(2)).and_accept(key(1))).await;
-    let _new = start(KeyRing::new(key(2))).await;
-    assert!(!is_said(), "{}", log.text());
-    let _other = start(KeyRing::new(key(3))).await;
-    assert!(is_said(), "{}", log.text());
 }
 
 #[test]
