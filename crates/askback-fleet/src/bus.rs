@@ -21,6 +21,8 @@ pub use nats::NatsBus;
 pub use postgres::PostgresBus;
 #[cfg(feature = "redis")]
 pub use redis::RedisBus;
+#[cfg(feature = "redis")]
+pub(crate) use redis::{redis_client, redis_failure};
 
 use hub::{HEARTBEAT, Hub};
 
@@ -30,16 +32,20 @@ type BoxError = Box<dyn Error + Send + Sync>;
 const MAX_SILENCE: Duration = Duration::from_secs(10);
 
 /// The time limit for a connection attempt and for sending a batch.
-const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
+pub(crate) const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
 
-const MIN_RETRY_DELAY: Duration = Duration::from_millis(50);
-const MAX_RETRY_DELAY: Duration = Duration::from_secs(2);
+pub(crate) const MIN_RETRY_DELAY: Duration = Duration::from_millis(50);
+pub(crate) const MAX_RETRY_DELAY: Duration = Duration::from_secs(2);
 
 trait Engine: Send + Sync + 'static {
     type Connection: Connection;
 
     /// Connects, and returns as soon as the subscription is live: nothing that is published later is missed.
-    fn connect(&self) -> impl Future<Output = Result<Self::Connection, BoxError>> + Send;
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::Unreachable`] if a later attempt may succeed without a change of the settings.
+    fn connect(&self) -> impl Future<Output = Result<Self::Connection, StoreError>> + Send;
 }
 
 trait Connection: Send + 'static {
@@ -63,9 +69,20 @@ impl Drop for Relay {
 }
 
 impl Relay {
+    /// Starts the task of a bus. If the engine cannot be reached, the task connects later.
     async fn start(engine: impl Engine) -> Result<Self, StoreError> {
-        let connection = connect(&engine).await.map_err(StoreError::Failed)?;
         let hub = Arc::<Hub>::default();
+        let connection = match connect(&engine).await {
+            Ok(connection) => Some(connection),
+            Err(error @ StoreError::Unreachable(_)) => {
+                tracing::warn!(%error, "the bus cannot be reached: serving without it until it can");
+                None
+            }
+            Err(error) => return Err(error),
+        };
+        if connection.is_some() {
+            hub.note_reached();
+        }
         let task = tokio::spawn(run(engine, connection, Arc::clone(&hub))).abort_handle();
         Ok(Self { hub, task })
     }
@@ -78,6 +95,10 @@ impl Bus for Relay {
 
     fn hear(&self, after: Option<u64>) -> StoreFuture<'_, HeardHints> {
         Box::pin(async move { Ok(self.hub.hear(after).await) })
+    }
+
+    fn was_reached(&self) -> bool {
+        self.hub.was_reached()
     }
 }
 
@@ -97,34 +118,44 @@ macro_rules! bus_by_relay {
             ) -> askback::journal::StoreFuture<'_, askback::journal::HeardHints> {
                 self.relay.hear(after)
             }
+
+            fn was_reached(&self) -> bool {
+                self.relay.was_reached()
+            }
         }
     };
 }
 use bus_by_relay;
 
-async fn connect<E: Engine>(engine: &E) -> Result<E::Connection, BoxError> {
+async fn connect<E: Engine>(engine: &E) -> Result<E::Connection, StoreError> {
     match timeout(REQUEST_TIMEOUT, engine.connect()).await {
         Ok(connected) => connected,
-        Err(_) => Err(format!(
-            "the bus did not answer for {REQUEST_TIMEOUT:?}: check that it runs, and its address"
-        )
-        .into()),
+        Err(_) => Err(StoreError::Unreachable(
+            format!(
+                "the bus did not answer for {REQUEST_TIMEOUT:?}: check that it runs, and its address"
+            )
+            .into(),
+        )),
     }
 }
 
-async fn run<E: Engine>(engine: E, mut connection: E::Connection, hub: Arc<Hub>) {
+/// Exchanges messages for as long as the bus exists. Without a connection, it connects first.
+async fn run<E: Engine>(engine: E, mut connection: Option<E::Connection>, hub: Arc<Hub>) {
     loop {
-        let error = exchange(&mut connection, &hub).await;
-        tracing::warn!(%error, "the connection to the bus is lost: connecting again");
+        if let Some(mut connected) = connection.take() {
+            let error = exchange(&mut connected, &hub).await;
+            tracing::warn!(%error, "the connection to the bus is lost: connecting again");
+        }
         let mut delay = MIN_RETRY_DELAY;
         connection = loop {
             match connect(&engine).await {
-                Ok(connection) => break connection,
+                Ok(connection) => break Some(connection),
                 Err(error) => tracing::debug!(%error, "the bus cannot be reached"),
             }
             sleep(delay).await;
             delay = MAX_RETRY_DELAY.min(delay * 2);
         };
+        hub.note_reached();
         // Only now, because a message may be lost until the subscription is live.
         hub.add_gap();
         tracing::info!("connected to the bus again");
@@ -177,7 +208,7 @@ async fn exchange(connection: &mut impl Connection, hub: &Hub) -> BoxError {
 
 /// A service as a part of the name of a channel, with every byte that has a meaning to an engine as `=XX`.
 #[cfg(any(feature = "nats", feature = "redis"))]
-fn channel_part(service: &str) -> String {
+pub(crate) fn channel_part(service: &str) -> String {
     let mut part = String::new();
     for byte in service.bytes() {
         match byte {

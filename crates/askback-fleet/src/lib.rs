@@ -17,6 +17,8 @@
 //! ```
 
 mod bus;
+#[cfg(feature = "redis")]
+mod calls;
 mod claims;
 mod commit;
 mod failure;
@@ -33,4 +35,6 @@ pub use bus::NatsBus;
 pub use bus::PostgresBus;
 #[cfg(feature = "redis")]
 pub use bus::RedisBus;
+#[cfg(feature = "redis")]
+pub use calls::RedisCallCounter;
 pub use postgres::PostgresStore;

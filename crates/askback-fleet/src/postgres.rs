@@ -76,6 +76,18 @@ const MAX_RECONNECT_PAUSE: Duration = Duration::from_secs(1);
 /// The longest outage for which an operation that takes a lease is repeated.
 const NOT_REPEATED: Duration = Duration::ZERO;
 
+/// Rejects a lease of which half is over, because the operation has waited for PostgreSQL. Its transaction is rolled back,
+/// and its caller repeats it with a new lease. Otherwise, the call might be taken by another process while its handler
+/// runs here.
+fn check_lease(lease: Lease, now: Millis, begun: Instant) -> Result<(), Failure> {
+    let whole = Duration::from_millis(lease.until.saturating_sub(now));
+    if begun.elapsed() < whole / 2 {
+        return Ok(());
+    }
+    let why = "PostgreSQL took too long: the lease on a call was half over before it was stored";
+    Err(StoreError::Unreachable(why.into()).into())
+}
+
 /// The pauses between the attempts of an operation while PostgreSQL cannot be reached.
 struct Outage {
     begun: Instant,
@@ -195,11 +207,25 @@ impl Journal for PostgresStore {
             Some(_) => NOT_REPEATED,
             None => self.database.wait(),
         };
-        write!(self, max_wait, transaction => journal::park(&transaction, &call, self.max_bytes))
+        let begun = Instant::now();
+        write!(self, max_wait, transaction => async {
+            let outcome = journal::park(&transaction, &call, self.max_bytes).await?;
+            if let Some(lease) = call.keep {
+                check_lease(lease, call.now, begun)?;
+            }
+            Ok::<_, Failure>(outcome)
+        })
     }
 
     fn answer<'a>(&'a self, answer: AnswerRequest<'a>) -> StoreFuture<'a, AnswerOutcome> {
-        write!(self, NOT_REPEATED, transaction => journal::answer(&transaction, &answer))
+        let begun = Instant::now();
+        write!(self, NOT_REPEATED, transaction => async {
+            let outcome = journal::answer(&transaction, &answer).await?;
+            if matches!(outcome, AnswerOutcome::Taken(_)) {
+                check_lease(answer.lease, answer.now, begun)?;
+            }
+            Ok::<_, Failure>(outcome)
+        })
     }
 
     fn finish<'a>(&'a self, end: FinishRequest<'a>) -> StoreFuture<'a, bool> {
@@ -217,12 +243,16 @@ impl Journal for PostgresStore {
     }
 
     fn due(&self, lease: Lease, now: Millis, most: usize) -> StoreFuture<'_, Vec<TakenCall>> {
+        let begun = Instant::now();
         within!(self, NOT_REPEATED, [mut] connection => {
             if !journal::is_due(&connection, now).await? {
                 return Ok(Vec::new());
             }
             let transaction = connection.transaction().await?;
             let due = journal::due(&transaction, lease, now, most).await?;
+            if !due.is_empty() {
+                check_lease(lease, now, begun)?;
+            }
             transaction.commit().await?;
             Ok(due)
         })

@@ -29,6 +29,9 @@ use crate::install;
 /// ten seconds before that.
 pub(super) const PATIENCE: Duration = Duration::from_secs(130);
 
+/// How often our client resumes a stream, or sends a round again, while nothing arrives.
+const RESUMPTIONS: u32 = 5;
+
 /// The packages to install, the same as for the interop suite.
 const PACKAGE: &str = include_str!("../../interop/typescript/package.json");
 const LOCK: &str = include_str!("../../interop/typescript/package-lock.json");
@@ -132,8 +135,18 @@ impl Kind {
     /// Whether the client gives up a call whose connections were broken this often, and then reports this error.
     pub(super) fn gives_up(&self, broken: u32, error: &str) -> bool {
         match self.sdk {
-            // It sends a round up to five times in a row, and resumes any stream that has begun.
-            Sdk::Askback => self.revision == Revision::LATEST && broken > 5,
+            // It sends a round up to five times in a row (`limits.http.stream_resumptions`). A balancer without a live
+            // process answers the last attempt itself, as 502 or 503.
+            Sdk::Askback if self.revision == Revision::LATEST => {
+                let is_away = ["went away", "HTTP status 502", "HTTP status 503"];
+                broken >= RESUMPTIONS && is_away.iter().any(|why| error.contains(why))
+            }
+            // It resumes a stream as often while nothing arrives. A fleet that has lost the stream refuses that.
+            Sdk::Askback => {
+                broken > RESUMPTIONS
+                    && error.contains("its stream of events broke off")
+                    && !error.contains("cannot be resumed")
+            }
             // In 2026-07-28 a client cannot resume the response to a round.
             _ if self.revision == Revision::LATEST => broken > 0,
             // It does not repeat a request on a reused connection that a dying process has closed.

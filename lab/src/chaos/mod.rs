@@ -278,8 +278,9 @@ async fn make_trouble(scene: Arc<Scene>) -> io::Result<()> {
     Ok(())
 }
 
-/// How many calls of a client may end before their first question.
-const MAX_ENDED_BEFORE: u64 = 200;
+/// How many calls of a client may end before their first question. If all processes are away, a balancer refuses hundreds
+/// within seconds.
+const MAX_ENDED_BEFORE: u64 = 1000;
 
 /// How long calls go on until the engines have failed once and work again.
 const FIRST_FAILURE: Duration = Duration::from_secs(60);

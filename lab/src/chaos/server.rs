@@ -221,6 +221,10 @@ impl Bus for CountedBus {
     fn hear(&self, after: Option<u64>) -> StoreFuture<'_, HeardHints> {
         self.bus.hear(after)
     }
+
+    fn was_reached(&self) -> bool {
+        self.bus.was_reached()
+    }
 }
 
 fn append(file: &Path) -> std::io::Result<File> {

@@ -3,7 +3,10 @@
 use std::{
     collections::VecDeque,
     pin::pin,
-    sync::{Mutex, MutexGuard, PoisonError},
+    sync::{
+        Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
 };
 
 use askback::journal::{CallId, HeardHints, MAX_HINT_BYTES, SessionId, Topic};
@@ -30,6 +33,7 @@ pub(super) struct Hub {
     arrived: Notify,
     outgoing: Mutex<Outgoing>,
     published: Notify,
+    was_reached: AtomicBool,
 }
 
 #[derive(Default)]
@@ -63,6 +67,14 @@ impl Received {
 }
 
 impl Hub {
+    pub(super) fn note_reached(&self) {
+        self.was_reached.store(true, Ordering::Relaxed);
+    }
+
+    pub(super) fn was_reached(&self) -> bool {
+        self.was_reached.load(Ordering::Relaxed)
+    }
+
     pub(super) fn publish(&self, topic: Topic, hint: &[u8]) {
         let message = Some(hint).filter(|hint| hint.len() <= MAX_HINT_BYTES);
         let message = message.and_then(|hint| encode(topic, hint));

@@ -2,7 +2,7 @@ use std::sync::Arc;
 
 use askback::journal::StoreError;
 use askback_core::secret::Secret;
-use async_nats::{Client, ConnectOptions, Event, ServerAddr, Subscriber};
+use async_nats::{Client, ConnectErrorKind, ConnectOptions, Event, ServerAddr, Subscriber};
 use futures_util::StreamExt;
 use percent_encoding::percent_decode_str;
 use tokio::{select, sync::Notify};
@@ -30,7 +30,8 @@ impl NatsBus {
     ///
     /// # Errors
     ///
-    /// If the address cannot be read, or the server cannot be reached or refuses the user.
+    /// If the address cannot be read, or the server refuses the user. If the server cannot be reached, the bus connects
+    /// later, and until then its process is not [ready](askback::journal::Bus::was_reached).
     pub async fn connect(address: &Secret, service: &str) -> Result<Self, StoreError> {
         let text = address.expose();
         let is_known = ["nats://", "tls://"].iter().any(|it| text.starts_with(it));
@@ -55,12 +56,14 @@ struct Server {
 
 impl Server {
     /// Returns options with the user and password, or the token, of the address. The client library does not read them there.
-    fn authenticated(&self) -> Result<ConnectOptions, BoxError> {
+    fn authenticated(&self) -> Result<ConnectOptions, StoreError> {
         let options = ConnectOptions::new();
         let decode = |text: &str| match percent_decode_str(text).decode_utf8() {
             Ok(text) => Ok(text.into_owned()),
             // The text is not shown: it may be a password.
-            Err(_) => Err("the user or password in the address of NATS is not UTF-8"),
+            Err(_) => Err(StoreError::Failed(
+                "the user or password in the address of NATS is not UTF-8".into(),
+            )),
         };
         Ok(match (self.address.username(), self.address.password()) {
             (None, None) => options,
@@ -89,7 +92,7 @@ struct Events {
 impl Engine for Server {
     type Connection = Subscription;
 
-    async fn connect(&self) -> Result<Subscription, BoxError> {
+    async fn connect(&self) -> Result<Subscription, StoreError> {
         let events = Arc::<Events>::default();
         let told = Arc::clone(&events);
         let options = self
@@ -108,8 +111,27 @@ impl Engine for Server {
                 std::future::ready(())
             });
         let client = options.connect(&self.address).await.map_err(|error| {
-            format!("NATS cannot be reached ({error}): check that it runs, its address and user")
+            let kind = match error.kind() {
+                ConnectErrorKind::Dns
+                | ConnectErrorKind::TimedOut
+                | ConnectErrorKind::Io
+                | ConnectErrorKind::MaxReconnects => StoreError::Unreachable,
+                _ => StoreError::Failed,
+            };
+            let why = "check that it runs, its address and user";
+            kind(format!("NATS cannot be reached ({error}): {why}").into())
         })?;
+        let subscribed = self.subscribe(client, events).await;
+        subscribed.map_err(StoreError::Unreachable)
+    }
+}
+
+impl Server {
+    async fn subscribe(
+        &self,
+        client: Client,
+        events: Arc<Events>,
+    ) -> Result<Subscription, BoxError> {
         let subscriber = client.subscribe(self.subject.clone()).await?;
         // The server handles a connection's requests in order: if this message returns, both subscriptions are live.
         let inbox = client.new_inbox();

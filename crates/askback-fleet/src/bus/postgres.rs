@@ -2,6 +2,7 @@ use askback::journal::StoreError;
 use askback_sql::{PostgresListener, PostgresSettings};
 
 use super::{BoxError, Connection, Engine, Relay, bus_by_relay};
+use crate::failure::Failure;
 
 /// A bus over the notifications of PostgreSQL (`LISTEN` and `NOTIFY`), for a [`PostgresStore`](crate::PostgresStore) in the
 /// same schema.
@@ -19,8 +20,9 @@ impl PostgresBus {
     ///
     /// # Errors
     ///
-    /// If the connection string cannot be read, or the database cannot be reached or refuses the user. The error does not
-    /// show the connection string.
+    /// If the connection string cannot be read, or the database refuses the user. The error does not show the connection
+    /// string. If the database cannot be reached, the bus connects later, and until then its process is not
+    /// [ready](askback::journal::Bus::was_reached).
     pub async fn connect(settings: PostgresSettings) -> Result<Self, StoreError> {
         let relay = Relay::start(Database(settings)).await?;
         Ok(Self { relay })
@@ -37,12 +39,21 @@ struct Listener {
 impl Engine for Database {
     type Connection = Listener;
 
-    async fn connect(&self) -> Result<Listener, BoxError> {
+    async fn connect(&self) -> Result<Listener, StoreError> {
+        let listened = self.listen().await;
+        listened.map_err(|Failure(error)| error)
+    }
+}
+
+impl Database {
+    async fn listen(&self) -> Result<Listener, Failure> {
         let mut listener = PostgresListener::connect(&self.0).await?;
         // Notifications belong to the whole database, which may have several fleets in its schemas.
         let select = "SELECT 'askback_' || md5(coalesce(current_schema(), ''))";
         let rows = listener.query(select, &[]).await?;
-        let row = rows.first().ok_or("PostgreSQL returned no row")?;
+        let row = rows
+            .first()
+            .ok_or_else(|| StoreError::Failed("PostgreSQL returned no row".into()))?;
         let channel: String = row.try_get(0)?;
         listener.query(&format!("LISTEN {channel}"), &[]).await?;
         Ok(Listener { listener, channel })

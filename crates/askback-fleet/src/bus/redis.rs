@@ -2,7 +2,7 @@ use askback::journal::StoreError;
 use askback_core::secret::Secret;
 use futures_util::StreamExt;
 use redis::{
-    Client,
+    Client, ErrorKind, RedisError, ServerErrorKind,
     aio::{MultiplexedConnection, PubSub},
 };
 
@@ -25,20 +25,38 @@ impl RedisBus {
     ///
     /// # Errors
     ///
-    /// If the address cannot be read, or the server cannot be reached or refuses the user.
+    /// If the address cannot be read, or the server refuses the user. If the server cannot be reached, the bus connects
+    /// later, and until then its process is not [ready](askback::journal::Bus::was_reached).
     pub async fn connect(address: &Secret, service: &str) -> Result<Self, StoreError> {
-        let is_known = address.expose().starts_with("redis://");
-        // The parser's error may have a part of the password.
-        let opened = Client::open(address.expose()).ok().filter(|_| is_known);
-        let client = opened.ok_or_else(|| {
-            StoreError::Failed(
-                "the address of Redis cannot be read: write redis://USER:PASSWORD@HOST:PORT".into(),
-            )
-        })?;
+        let client = redis_client(address)?;
         let channel = format!("askback:{}", super::channel_part(service));
         let relay = Relay::start(Server { client, channel }).await?;
         Ok(Self { relay })
     }
+}
+
+/// Reads the address of Redis, without connecting.
+pub(crate) fn redis_client(address: &Secret) -> Result<Client, StoreError> {
+    let is_known = address.expose().starts_with("redis://");
+    // The parser's error may have a part of the password.
+    let opened = Client::open(address.expose()).ok().filter(|_| is_known);
+    opened.ok_or_else(|| {
+        StoreError::Failed(
+            "the address of Redis cannot be read: write redis://USER:PASSWORD@HOST:PORT".into(),
+        )
+    })
+}
+
+/// Redis refuses a user with an error of its own. Others, such as that it is still loading, are over some time.
+pub(crate) fn redis_failure(error: RedisError) -> StoreError {
+    let kind = match error.kind() {
+        ErrorKind::AuthenticationFailed
+        | ErrorKind::InvalidClientConfig
+        | ErrorKind::Server(ServerErrorKind::NoPerm) => StoreError::Failed,
+        _ => StoreError::Unreachable,
+    };
+    let why = "check that it runs, its address and user";
+    kind(format!("Redis cannot be reached ({error}): {why}").into())
 }
 
 struct Server {
@@ -55,14 +73,17 @@ struct Subscription {
 impl Engine for Server {
     type Connection = Subscription;
 
-    async fn connect(&self) -> Result<Subscription, BoxError> {
+    async fn connect(&self) -> Result<Subscription, StoreError> {
         let publisher = self.client.get_multiplexed_async_connection().await;
-        let publisher = publisher.map_err(|error| {
-            format!("Redis cannot be reached ({error}): check that it runs, its address and user")
-        })?;
-        let mut subscriber = self.client.get_async_pubsub().await?;
+        let publisher = publisher.map_err(redis_failure)?;
+        let mut subscriber = self
+            .client
+            .get_async_pubsub()
+            .await
+            .map_err(redis_failure)?;
         // Returns after Redis has confirmed it.
-        subscriber.subscribe(&self.channel).await?;
+        let subscribed = subscriber.subscribe(&self.channel).await;
+        subscribed.map_err(redis_failure)?;
         Ok(Subscription {
             publisher,
             subscriber,

@@ -114,6 +114,37 @@ async fn a_restart_of_redis_is_a_gap() {
     interrupt(buses, || engine.restart()).await;
 }
 
+/// A process connects to a bus that is away, and the bus comes.
+async fn start_early(program: &'static str, connect: impl AsyncFn(&Engine, &str) -> Arc<dyn Bus>) {
+    let Some(mut engine) = Engine::start(program, &[]) else {
+        return;
+    };
+    engine.stop();
+    let bus = connect(&engine, "a").await;
+    assert!(!bus.was_reached());
+    let begin = hear(&*bus, None).await.cursor;
+    engine.restart();
+    // Whatever happened before it was connected is unknown.
+    let gap = hear(&*bus, Some(begin)).await;
+    assert!(gap.has_gap);
+    assert!(bus.was_reached());
+    let other = connect(&engine, "a").await;
+    assert!(other.was_reached());
+    other.publish(Topic::Changed, b"after");
+    let heard = hear(&*bus, Some(gap.cursor)).await;
+    assert_eq!(heard.hints, [(Topic::Changed, b"after".to_vec())]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_process_starts_before_nats() {
+    start_early("nats-server", nats).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_process_starts_before_redis() {
+    start_early("redis-server", redis).await;
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_lost_connection_to_postgres_is_a_gap() {
     let Some(cluster) = Cluster::join() else {

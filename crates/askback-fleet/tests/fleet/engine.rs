@@ -50,7 +50,7 @@ impl Engine {
         self.shell = run(self.program, self.port, &self.arguments);
     }
 
-    fn stop(&mut self) {
+    pub(crate) fn stop(&mut self) {
         drop(self.shell.stdin.take());
         let _ = self.shell.wait();
     }

@@ -2,6 +2,8 @@
 
 #[cfg(all(feature = "nats", feature = "redis"))]
 mod buses;
+#[cfg(all(feature = "nats", feature = "redis"))]
+mod calls;
 #[path = "../../../askback-connect/tests/connect/cluster.rs"]
 mod cluster;
 mod commit;

@@ -4,8 +4,8 @@ use std::{sync::Arc, time::Duration};
 
 use askback::{
     journal::{
-        AnswerRequest, CallId, Journal, Lease, NodeId, ParkOutcome, ParkRequest, SessionId,
-        StoreError,
+        AnswerOutcome, AnswerRequest, CallId, Journal, Lease, NodeId, ParkOutcome, ParkRequest,
+        SessionId, StoreError,
     },
     store::Store,
 };
@@ -109,6 +109,47 @@ async fn an_operation_that_takes_a_lease_is_not_repeated() {
         );
     }
     cluster.start_again();
+}
+
+/// As after a long wait for PostgreSQL.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_operation_whose_lease_is_over_is_not_stored() {
+    let Some(cluster) = Cluster::join() else {
+        return;
+    };
+    let store = connect(&place(&cluster), 1 << 20).await;
+    let is_refused = |error: Option<StoreError>| match error {
+        Some(StoreError::Unreachable(why)) => assert!(why.to_string().contains("lease"), "{why}"),
+        other => panic!("it is stored: {other:?}"),
+    };
+    let lease = answer().lease;
+    let over = Lease { until: 1, ..lease };
+    let kept = ParkRequest {
+        keep: Some(over),
+        ..park()
+    };
+    is_refused(store.park(kept).await.err());
+    let due = ParkRequest {
+        call: CallId([9; 16]),
+        wake: Some(1),
+        ..park()
+    };
+    for call in [park(), due] {
+        let parked = store.park(call).await.expect("it is parked");
+        assert_eq!(parked, ParkOutcome::Waiting);
+    }
+    is_refused(store.due(over, 1, 9).await.err());
+    assert_eq!(store.due(lease, 1, 9).await.expect("it works").len(), 1);
+    let late = AnswerRequest {
+        lease: over,
+        ..answer()
+    };
+    is_refused(store.answer(late).await.err());
+    let taken = store.answer(answer()).await.expect("it works");
+    let AnswerOutcome::Taken(taken) = taken else {
+        panic!("something of the first answer was stored: {taken:?}");
+    };
+    assert_eq!(taken.epoch, 1);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -43,6 +43,12 @@ pub trait Bus: Send + Sync {
 
     /// Waits for hints after a cursor. Without a cursor, returns the current one at once.
     fn hear(&self, after: Option<u64>) -> StoreFuture<'_, HeardHints>;
+
+    /// Whether the bus was reached at least once. A process whose bus has not been reached yet serves, and is not
+    /// ready. It stays ready if the bus is lost later, because hints only save time.
+    fn was_reached(&self) -> bool {
+        true
+    }
 }
 
 impl<B: Bus + ?Sized> Bus for std::sync::Arc<B> {
@@ -52,5 +58,9 @@ impl<B: Bus + ?Sized> Bus for std::sync::Arc<B> {
 
     fn hear(&self, after: Option<u64>) -> StoreFuture<'_, HeardHints> {
         (**self).hear(after)
+    }
+
+    fn was_reached(&self) -> bool {
+        (**self).was_reached()
     }
 }

@@ -43,6 +43,7 @@
 // count calls, make it a field of `ParkRequest` instead, which every journal then stores.
 
 mod bus;
+mod calls;
 mod memory;
 #[cfg(feature = "sqlite")]
 mod sqlite;
@@ -54,6 +55,7 @@ pub use askback_core::ask::Millis;
 pub use crate::store::{Owner, StoreError, StoreFuture};
 pub(crate) use bus::MAX_HINTS_KEPT;
 pub use bus::{Bus, HeardHints, MAX_HINT_BYTES, Topic};
+pub use calls::{CallCounter, CountedCall};
 pub use memory::MemoryJournal;
 
 /// The id of a call, the same in every process of a service.

@@ -228,7 +228,7 @@ impl CallContext {
             }
             match request {
                 ClientRequest::CallTool(params) => {
-                    let mut call = match self.prepare_tool(params, meta)? {
+                    let mut call = match self.prepare_tool(params, meta).await? {
                         Ok(call) => call,
                         Err(refused) => return Ok(self.write_tool(id, Outcome::Done(refused))),
                     };
@@ -389,14 +389,14 @@ impl CallContext {
     }
 
     /// Prepares a tool call, or returns its result if it does not start.
-    fn prepare_tool(
+    async fn prepare_tool(
         &self,
         params: CallToolParams,
         meta: RequestMeta,
     ) -> Result<Result<HandlerCall<CallToolResult>, CallToolResult>> {
         let (tool, scope, thing) = self.find::<Tool>(&params.name)?;
         let output = tool.output.as_deref();
-        let taken = self.take_call(thing, "tools/call", &params.name);
+        let taken = self.take_call(thing, "tools/call", &params.name).await;
         if let Err(error) = taken {
             return tool_result(Err(error), &self.origin, output).map(Err);
         }
@@ -442,7 +442,7 @@ impl CallContext {
         meta: RequestMeta,
     ) -> Result<Outcome<askback_core::protocol::GetPromptResult>> {
         let (prompt, scope, thing) = self.find::<Prompt>(&params.name)?;
-        self.take_call(thing, "prompts/get", &params.name)?;
+        self.take_call(thing, "prompts/get", &params.name).await?;
         let incoming = self.incoming(
             scope,
             "prompts/get",
@@ -474,7 +474,8 @@ impl CallContext {
             .load()
             .reading(&params.uri, self.caller());
         let reading = reading.ok_or_else(|| self.not_found(&params.uri))?;
-        self.take_call(ThingHash::new("resources", ""), "resources/read", "")?;
+        self.take_call(ThingHash::new("resources", ""), "resources/read", "")
+            .await?;
         let incoming = self.incoming(
             reading.scope,
             "resources/read",
@@ -519,7 +520,8 @@ impl CallContext {
                 (template as Arc<dyn OfferDetails>, scope)
             }
         };
-        self.take_call(ThingHash::new("completions", ""), "completion/complete", "")?;
+        self.take_call(ThingHash::new("completions", ""), "completion/complete", "")
+            .await?;
         let Some(completers) = completed.completers() else {
             return Ok(CompleteResult::default());
         };
@@ -598,12 +600,13 @@ impl CallContext {
         self.origin.principal.as_deref()
     }
 
-    fn take_call(&self, thing: ThingHash, method: &str, name: &str) -> Result<()> {
+    async fn take_call(&self, thing: ThingHash, method: &str, name: &str) -> Result<()> {
         if self.again.errors.is_some() {
             // It was counted in its first round.
             return Ok(());
         }
-        self.shared.take_call(self.caller(), thing, method, name)
+        let caller = self.caller();
+        self.shared.take_call(caller, thing, method, name).await
     }
 
     /// Finds an offer by name, unless it is hidden from the caller.

@@ -75,6 +75,16 @@ impl RateLimit {
         }
     }
 
+    /// Returns how many calls this caller may make within which time.
+    #[cfg(feature = "http-server")]
+    pub(super) fn budget(&self, caller: Option<&Principal>) -> (u64, Duration) {
+        let calls = match caller {
+            Some(_) => self.known,
+            None => self.unknown,
+        };
+        (calls, Duration::from_millis(self.window))
+    }
+
     /// # Errors
     ///
     /// Fails if the caller has to wait.

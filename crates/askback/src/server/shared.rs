@@ -71,7 +71,7 @@ impl Shared {
     /// # Errors
     ///
     /// An error that says how long to wait.
-    pub(super) fn take_call(
+    pub(super) async fn take_call(
         &self,
         caller: Option<&Principal>,
         thing: ThingHash,
@@ -81,7 +81,15 @@ impl Shared {
         let Some(rate) = &self.rate else {
             return Ok(());
         };
-        let taken = rate.take(caller, thing, self.clock().now());
+        let now = self.clock().now();
+        #[cfg(feature = "http-server")]
+        let in_fleet = match self.fleet.as_ref().and_then(|node| node.calls.as_ref()) {
+            Some(calls) => calls.take(rate, caller, (method, name), now).await,
+            None => None,
+        };
+        #[cfg(not(feature = "http-server"))]
+        let in_fleet = None;
+        let taken = in_fleet.unwrap_or_else(|| rate.take(caller, thing, now));
         taken.map_err(|early| {
             let seconds = early.wait.as_secs_f64().ceil();
             let what = if name.is_empty() { method } else { name };

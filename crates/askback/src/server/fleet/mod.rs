@@ -5,6 +5,7 @@
 //! is dropped. The questions and the sealed state, which a stateless client would receive, go to
 //! the journal. The answer continues the call like a retry in a new round, with the same code.
 
+mod calls;
 pub(super) mod hints;
 mod names;
 mod node;

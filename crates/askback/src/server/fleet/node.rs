@@ -13,14 +13,16 @@ use askback_core::ask::Millis;
 use tokio::sync::{Notify, broadcast};
 
 use super::{
-    CallRecord, hints,
+    CallRecord,
+    calls::FleetCalls,
+    hints,
     tasks::WorkingTask,
     watch::{keep_leases, keep_watch},
 };
 use crate::{
     clock::millis,
     entropy::entropy,
-    journal::{Bus, CallId, Journal, Lease, NodeId, SessionId},
+    journal::{Bus, CallCounter, CallId, Journal, Lease, NodeId, SessionId},
     server::Shared,
     store::{self, StoreError, StoreFuture},
 };
@@ -48,6 +50,7 @@ const CHOICES: usize = 256;
 pub struct Fleet {
     journal: Arc<dyn Journal>,
     bus: Option<Arc<dyn Bus>>,
+    counter: Option<Arc<dyn CallCounter>>,
 }
 
 impl Fleet {
@@ -56,6 +59,7 @@ impl Fleet {
         Self {
             journal: Arc::new(journal),
             bus: None,
+            counter: None,
         }
     }
 
@@ -67,13 +71,24 @@ impl Fleet {
         self.bus = Some(Arc::new(bus));
         self
     }
+
+    /// Makes the [rate limit](crate::ServerBuilder::without_rate_limit) hold for all processes together. Without a
+    /// counter, each process counts its own calls, so a caller may call as often at each process. While the counter
+    /// fails, each process counts its own, too, and logs that.
+    #[must_use]
+    pub fn call_counter(mut self, counter: impl CallCounter + 'static) -> Self {
+        self.counter = Some(Arc::new(counter));
+        self
+    }
 }
 
 askback_core::debug_only!(Fleet {});
 
 pub(crate) struct Node {
     pub(crate) journal: Arc<dyn Journal>,
-    pub(super) bus: Option<Arc<dyn Bus>>,
+    pub(in crate::server) bus: Option<Arc<dyn Bus>>,
+    /// `None` if each process counts its own calls.
+    pub(in crate::server) calls: Option<FleetCalls>,
     pub(super) id: NodeId,
     /// Sessions whose client has set its log level or subscriptions at another process.
     pub(super) chosen: broadcast::Sender<SessionId>,
@@ -132,6 +147,7 @@ impl Node {
             journal: fleet.journal,
             bus: fleet.bus,
             chosen: broadcast::Sender::new(CHOICES),
+            calls: fleet.counter.map(FleetCalls::new),
             id: NodeId(entropy()?),
             leased: Mutex::default(),
             is_watching: AtomicBool::new(false),

@@ -131,7 +131,11 @@ impl Inner {
             // Any read will do.
             let read = node.journal.session(SessionId([0; 16])).await;
             let read = node.heard(read);
-            read.map(drop).map_err(|_| "the journal does not answer")
+            read.map_err(|_| "the journal does not answer")?;
+            match &node.bus {
+                Some(bus) if !bus.was_reached() => Err("the bus has not been reached yet"),
+                _ => Ok(()),
+            }
         };
         let checked = timeout(HEALTH_CHECK_TIMEOUT, checking).await;
         checked.unwrap_or(Err("the store or the journal takes too long to answer"))

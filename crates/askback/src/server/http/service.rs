@@ -254,7 +254,10 @@ impl Inner {
     async fn reopen(&self, parts: &Parts, id: &[u8]) -> Option<Response<Body>> {
         let id = std::str::from_utf8(id).ok()?;
         let reopened = self.sessions.reopen(id, principal(parts)).await;
-        reopened.err().map(|SessionUnavailable| self.unavailable())
+        reopened.err().map(|SessionUnavailable| {
+            let why = "the server cannot continue this session now; send the request again";
+            response::unavailable(why, self.shared.limits())
+        })
     }
 
     async fn post<B: http_body::Body>(

@@ -6,19 +6,21 @@ mod stopping;
 mod tasks;
 
 use std::{
+    collections::HashMap,
     sync::{
-        Arc,
-        atomic::{AtomicUsize, Ordering},
+        Arc, Mutex,
+        atomic::{AtomicBool, AtomicUsize, Ordering},
     },
     time::Duration,
 };
 
 use askback::{
     Change, Ctx, Fleet, Form, Resource, Result, Revision, Server, ServerBuilder, Tool,
-    journal::MemoryJournal,
+    journal::{CallCounter, CountedCall, MemoryJournal},
     keys::{Key, KeyRing, KeySource},
+    limits::Limits,
     protocol::CreateMessageParams,
-    store::{MemoryStore, Store},
+    store::{MemoryStore, Store, StoreError, StoreFuture},
     testing::TestClock,
 };
 use serde_json::{Value, json};
@@ -300,6 +302,14 @@ async fn a_client_is_told_to_come_back_later_while_the_journal_is_away() {
     assert_eq!(refused["error"]["message"], why);
     line.mend();
     assert_eq!(second.resume(&last).await.status, 200);
+    // Another process has not opened the session yet.
+    let (third, line) = shared.node_on_a_line();
+    line.cut();
+    let away = at(&session, &third).resume(&last).await;
+    assert_eq!(away.status, 503);
+    let refused = away.json().await;
+    let why = "the server cannot continue this session now; send the request again";
+    assert_eq!(refused["error"]["message"], why);
 }
 
 #[tokio::test(start_paused = true)]
@@ -566,6 +576,72 @@ async fn a_client_is_told_that_its_question_waits() {
     let (_, next) = stream.told().await.expect("a note");
     told.push(next["params"]["progress"].as_f64().expect("a number"));
     assert!(told.is_sorted_by(|a, b| a < b), "{told:?}");
+}
+
+/// Allows as many calls as a budget holds, and never refills it. It can be cut off.
+#[derive(Clone, Default)]
+struct Counter {
+    counts: Arc<Mutex<HashMap<[u8; 16], u64>>>,
+    is_away: Arc<AtomicBool>,
+}
+
+impl CallCounter for Counter {
+    fn take(&self, call: CountedCall) -> StoreFuture<'_, Option<Duration>> {
+        Box::pin(async move {
+            if self.is_away.load(Ordering::SeqCst) {
+                return Err(StoreError::Unreachable("the counter is away".into()));
+            }
+            assert_eq!(call.window, Duration::from_secs(60));
+            let mut counts = self.counts.lock().unwrap();
+            let count = counts.entry(call.budget).or_default();
+            *count += 1;
+            Ok((*count > call.calls).then_some(Duration::from_secs(7)))
+        })
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn processes_count_calls_together_and_alone_while_the_counter_is_away() {
+    let shared = Shared::new();
+    let counter = Counter::default();
+    let mut limits = Limits::default();
+    limits.server.unknown_calls = 3;
+    limits.server.calls_window = Duration::from_secs(60);
+    let mut sessions = Vec::new();
+    for _ in 0..2 {
+        let line = JournalLine::new(&shared.journal);
+        let fleet = Fleet::new(line.clone()).call_counter(counter.clone());
+        let builder = shared.builder(&line).limits(limits.clone()).fleet(fleet);
+        let node = Client::of(&builder.build().expect("the server is whole"));
+        sessions.push(node.open_with(Revision::V2025_11_25, json!({})).await);
+    }
+    let hello = async |at: usize| {
+        let called = sessions[at].call(1, "tools/call", json!({"name": "hello"}));
+        let message = called.await.answer().await;
+        message["result"]["content"][0]["text"]
+            .as_str()
+            .map(str::to_owned)
+    };
+    let (served, refused) = ("Hello!", "`hello` was called too often. Try again in 7 s.");
+    for (at, text) in [
+        (0, served),
+        (1, served),
+        (0, served),
+        (1, refused),
+        (0, refused),
+    ] {
+        assert_eq!(hello(at).await.as_deref(), Some(text), "at {at}");
+    }
+    counter.is_away.store(true, Ordering::SeqCst);
+    for at in [0, 1] {
+        for _ in 0..3 {
+            assert_eq!(hello(at).await.as_deref(), Some(served), "alone at {at}");
+        }
+        let text = hello(at).await.expect("it is refused");
+        assert!(text.contains("too often"), "{text}");
+    }
+    counter.is_away.store(false, Ordering::SeqCst);
+    assert_eq!(hello(0).await.as_deref(), Some(refused));
 }
 
 #[test]

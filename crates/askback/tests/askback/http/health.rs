@@ -3,13 +3,15 @@
 use std::{
     sync::{
         Arc,
-        atomic::{AtomicUsize, Ordering},
+        atomic::{AtomicBool, AtomicUsize, Ordering},
     },
     time::Duration,
 };
 
 use askback::{
-    ServerBuilder,
+    Fleet, ServerBuilder,
+    journal::{Bus, HeardHints, MemoryJournal, Topic},
+    keys::{Key, KeyRing, KeySource},
     store::{
         Claim, ClaimRequest, FlowId, MemoryStore, Millis, PutRequest, Store, StoreError,
         StoreFuture,
@@ -162,6 +164,55 @@ async fn health_is_told_to_get_and_head_only_if_it_is_turned_on() {
         assert!(said.starts_with("HTTP/1.1 404"), "{line}: {said}");
     }
     on.assert_well().await;
+}
+
+/// A bus that a test reaches for the process.
+#[derive(Clone, Default)]
+struct LateBus {
+    journal: Arc<MemoryJournal>,
+    was_reached: Arc<AtomicBool>,
+}
+
+impl Bus for LateBus {
+    fn publish(&self, topic: Topic, hint: &[u8]) {
+        self.journal.publish(topic, hint);
+    }
+
+    fn hear(&self, after: Option<u64>) -> StoreFuture<'_, HeardHints> {
+        self.journal.hear(after)
+    }
+
+    fn was_reached(&self) -> bool {
+        self.was_reached.load(Ordering::SeqCst)
+    }
+}
+
+#[tokio::test]
+async fn a_process_whose_bus_was_never_reached_serves_and_is_not_ready() {
+    let bus = LateBus::default();
+    let fleet = Fleet::new(Arc::clone(&bus.journal)).bus(bus.clone());
+    let builder = Gate::new(Standing::Answers).server();
+    let builder = builder
+        .service("tests")
+        .keys(KeySource::Ring(KeyRing::new(Key::new(&[1; 32]))))
+        .fleet(fleet);
+    let server = serving(builder).await;
+    let said = server.says(request("GET /readyz")).await;
+    assert!(said.starts_with("HTTP/1.1 503"), "{said}");
+    assert!(
+        said.ends_with("\nthe bus has not been reached yet\n"),
+        "{said}"
+    );
+    let said = server.says(request("GET /healthz")).await;
+    assert!(said.starts_with("HTTP/1.1 200"), "{said}");
+    server.assert_well().await;
+    bus.was_reached.store(true, Ordering::SeqCst);
+    // Once the last result is too old.
+    while !server
+        .says(request("GET /readyz"))
+        .await
+        .starts_with("HTTP/1.1 200")
+    {}
 }
 
 #[tokio::test]

@@ -234,7 +234,7 @@ impl Inner {
 }
 
 impl Inner {
-    /// The journal of the fleet does not answer: the client may send the same request again.
+    /// The journal of the fleet has not stored a message: the client may send the same message again.
     pub(super) fn unavailable(&self) -> Response<Body> {
         let why = "the server cannot write this down now; send it again";
         response::unavailable(why, self.shared.limits())
