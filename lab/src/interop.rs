@@ -1,9 +1,12 @@
-//! The second server for the clients of the interop suite: it reports progress, can be cancelled, and shows the
-//! client's folders.
+//! The second server for the clients of the interop suite: it reports progress, can be cancelled, asks, says what was
+//! answered, and crashes.
 
-use std::{sync::Arc, time::Duration};
+use std::{process, sync::Arc, time::Duration};
 
-use askback::{Ctx, Result, Server, ServerBuilder, State, ctx::Progress, tool};
+use askback::{
+    Answer, Ctx, Form, Result, Server, ServerBuilder, State, ctx::Progress,
+    protocol::CreateMessageParams, tool,
+};
 use tokio::{sync::watch, time::timeout};
 
 /// Longer than any test waits.
@@ -22,7 +25,11 @@ pub fn server() -> ServerBuilder {
         .tool(progress)
         .tool(slow)
         .tool(stopped)
-        .tool(shared)
+        .tool(two)
+        .tool(link)
+        .tool(sampling)
+        .tool(roots)
+        .tool(crash)
         .state(Stopped(Arc::new(calls)))
 }
 
@@ -64,9 +71,70 @@ async fn slow(ctx: Ctx, State(stopped): State<Stopped>) -> Result<&'static str> 
     Ok("it was slow")
 }
 
+#[derive(Form)]
+struct Place {
+    place: String,
+}
+
+#[derive(Form)]
+struct When {
+    month: String,
+}
+
+/// Asks twice.
+#[tool]
+async fn two(ctx: Ctx) -> Result<String> {
+    let place = match ctx.elicit::<Place>("Where to?").await? {
+        Answer::Accepted(answer) => answer.place,
+        other => return Ok(format!("no place: {}", action(&other))),
+    };
+    Ok(
+        match ctx.elicit::<When>(format!("When to {place}?")).await? {
+            Answer::Accepted(answer) => format!("{place} in {}", answer.month),
+            other => format!("no month: {}", action(&other)),
+        },
+    )
+}
+
+/// Asks to open a page.
+#[tool]
+async fn link(ctx: Ctx) -> Result<String> {
+    let answer = ctx
+        .elicit_url("Please pay.", "https://example.com/pay")
+        .await?;
+    Ok(format!("the link: {}", action(&answer)))
+}
+
+/// The name of an answer in the protocol.
+fn action<T>(answer: &Answer<T>) -> &'static str {
+    match answer {
+        Answer::Accepted(_) => "accept",
+        Answer::Declined { .. } => "decline",
+        Answer::Cancelled => "cancel",
+        Answer::DeclinedByClient => "declined by the client itself",
+    }
+}
+
+/// Asks the client's model.
+#[tool]
+async fn sampling(ctx: Ctx) -> Result<String> {
+    let answer = ctx
+        .sample(CreateMessageParams::new("What is best?", 100))
+        .await?;
+    Ok(format!("the model said: {}", answer.content.text()))
+}
+
+/// Crashes after it has begun.
+#[tool]
+async fn crash(ctx: Ctx) -> Result<&'static str> {
+    ctx.progress(Progress::at(1.0).message("it begins"));
+    ctx.sleep(PAUSE).await;
+    process::abort()
+}
+
 /// The folders the client shares, which over HTTP are shown and nothing else.
 #[tool]
-async fn shared(ctx: Ctx) -> Result<String> {
+async fn roots(ctx: Ctx) -> Result<String> {
     let roots = ctx.roots().await?;
     let uris: Vec<_> = roots
         .as_client_says()

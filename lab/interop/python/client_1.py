@@ -48,6 +48,13 @@ async def connect(connection, desk):
         roots = [types.Root(uri=uri, name="interop") for uri in desk.roots()]
         return types.ListRootsResult(roots=roots)
 
+    callbacks = {}
+    if not connection.get("mute"):
+        callbacks = {
+            "elicitation_callback": elicit,
+            "sampling_callback": sample,
+            "list_roots_callback": roots,
+        }
     if connection.get("sse"):
         transport = sse_client(connection["url"])
     elif connection.get("url"):
@@ -59,9 +66,7 @@ async def connect(connection, desk):
         async with ClientSession(
             read,
             write,
-            elicitation_callback=elicit,
-            sampling_callback=sample,
-            list_roots_callback=roots,
+            **callbacks,
         ) as session:
             opened = await session.initialize()
             yield One(session, opened.protocolVersion)

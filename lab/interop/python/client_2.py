@@ -36,6 +36,13 @@ async def connect(connection, desk):
         roots = [types.Root(uri=uri, name="interop") for uri in desk.roots()]
         return types.ListRootsResult(roots=roots)
 
+    callbacks = {}
+    if not connection.get("mute"):
+        callbacks = {
+            "elicitation_callback": elicit,
+            "sampling_callback": sample,
+            "list_roots_callback": roots,
+        }
     if connection.get("sse"):
         server = sse_client(connection["url"])
     elif connection.get("url"):
@@ -45,9 +52,7 @@ async def connect(connection, desk):
         server = StdioServerParameters(command=program, args=arguments)
     client = Client(
         server,
-        elicitation_callback=elicit,
-        sampling_callback=sample,
-        list_roots_callback=roots,
+        **callbacks,
         mode="legacy" if connection.get("sse") else "auto",
     )
     async with client:

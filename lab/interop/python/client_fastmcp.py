@@ -34,6 +34,9 @@ async def connect(connection, desk):
     async def roots(context):
         return [types.Root(uri=uri, name="interop") for uri in desk.roots()]
 
+    handlers = {}
+    if not connection.get("mute"):
+        handlers = {"elicitation_handler": elicit, "sampling_handler": sample, "roots": roots}
     if connection.get("sse"):
         transport = SSETransport(connection["url"])
     elif connection.get("url"):
@@ -43,9 +46,7 @@ async def connect(connection, desk):
         transport = StdioTransport(command=program, args=arguments)
     client = Client(
         transport,
-        elicitation_handler=elicit,
-        sampling_handler=sample,
-        roots=roots,
+        **handlers,
         mode="legacy" if connection.get("sse") else "auto",
     )
     async with client:

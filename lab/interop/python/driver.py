@@ -158,6 +158,6 @@ def say(line):
 
 
 def drive(connect):
-    """Runs `{connections: [{command, url, sse, scenarios}]}` from the first argument; `connect`
-    gives a connection within a context."""
+    """Runs `{connections: [{command, url, sse, mute, scenarios}]}` from the first argument; `connect`
+    gives a connection within a context. A mute client declares that it cannot be asked."""
     anyio.run(main, asynccontextmanager(connect))

@@ -42,6 +42,14 @@ async def two(ctx: Context) -> str:
 
 
 @server.tool()
+async def link(ctx: Context) -> str:
+    """Does link"""
+    session, page = ctx.session, "https://example.com/pay"
+    answer = await session.elicit_url("Please pay.", page, "pay", ctx.request_id)
+    return f"the link: {answer.action}"
+
+
+@server.tool()
 async def sampling(ctx: Context) -> str:
     """Does sampling"""
     question = types.TextContent(type="text", text="What is best?")

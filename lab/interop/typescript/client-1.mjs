@@ -12,14 +12,16 @@ import {
 
 import { drive, follow } from './driver.mjs';
 
-await drive(async ({ command, url, sse }, desk) => {
+await drive(async ({ command, url, sse, mute }, desk) => {
     const client = new Client(
         { name: 'interop', version: '1.0.0' },
-        { capabilities: { elicitation: { form: {} }, sampling: {}, roots: {} } },
+        { capabilities: mute ? {} : { elicitation: { form: {} }, sampling: {}, roots: {} } },
     );
-    client.setRequestHandler(ElicitRequestSchema, (request) => desk.form(request.params));
-    client.setRequestHandler(CreateMessageRequestSchema, (request) => desk.sample(request.params));
-    client.setRequestHandler(ListRootsRequestSchema, () => desk.roots());
+    if (!mute) {
+        client.setRequestHandler(ElicitRequestSchema, (request) => desk.form(request.params));
+        client.setRequestHandler(CreateMessageRequestSchema, (request) => desk.sample(request.params));
+        client.setRequestHandler(ListRootsRequestSchema, () => desk.roots());
+    }
     const Http = sse ? SSEClientTransport : StreamableHTTPClientTransport;
     const transport = url
         ? new Http(new URL(url))

@@ -5,17 +5,19 @@ import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 
 import { drive } from './driver.mjs';
 
-await drive(async ({ command, url, sse }, desk) => {
+await drive(async ({ command, url, sse, mute }, desk) => {
     const client = new Client(
         { name: 'interop', version: '1.0.0' },
         {
-            capabilities: { elicitation: { form: {} }, sampling: {}, roots: {} },
+            capabilities: mute ? {} : { elicitation: { form: {} }, sampling: {}, roots: {} },
             versionNegotiation: { mode: sse ? 'legacy' : 'auto' },
         },
     );
-    client.setRequestHandler('elicitation/create', (request) => desk.form(request.params));
-    client.setRequestHandler('sampling/createMessage', (request) => desk.sample(request.params));
-    client.setRequestHandler('roots/list', () => desk.roots());
+    if (!mute) {
+        client.setRequestHandler('elicitation/create', (request) => desk.form(request.params));
+        client.setRequestHandler('sampling/createMessage', (request) => desk.sample(request.params));
+        client.setRequestHandler('roots/list', () => desk.roots());
+    }
     const Http = sse ? SSEClientTransport : StreamableHTTPClientTransport;
     const transport = url
         ? new Http(new URL(url))

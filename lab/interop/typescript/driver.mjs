@@ -2,7 +2,8 @@
 // for each scenario.
 
 /**
- * Runs `{connections: [{command, url, legacy, scenarios}]}` from the first argument.
+ * Runs `{connections: [{command, url, sse, mute, scenarios}]}` from the first argument. A mute client declares that
+ * it cannot be asked.
  *
  * `open` gives `{client, revision}` for a connection; the client answers with what `answers` says
  * at that moment.

@@ -77,6 +77,14 @@ function server() {
         if (when.action !== 'accept') return text(`no month: ${when.action}`);
         return text(`${where.content.place} in ${when.content.month}`);
     });
+    tool('link', none, (_, ctx) => {
+        const known = answers(ctx);
+        if (!known.link) {
+            const page = { message: 'Please pay.', url: 'https://example.com/pay' };
+            return ask('link', inputRequired.elicitUrl(page), known);
+        }
+        return text(`the link: ${known.link.action}`);
+    });
     tool('sampling', none, (_, ctx) => {
         const known = answers(ctx);
         if (!known.model) {

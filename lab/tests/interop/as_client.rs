@@ -5,28 +5,28 @@ use std::{collections::BTreeMap, fs, path::Path, time::Duration};
 use askback::Revision;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
-use tokio::time::sleep;
 
 use crate::{
     Outcomes, Result,
     job::{self, ADVICE, Servers, preferences},
     place::Place,
     plan::{Outcome, Run, Scenario, Transport},
-    program::{ASKBACK, Program},
+    processes::{self, Process},
+    program::{ASKBACK, Ended, Program},
 };
 
-const LIMIT: Duration = Duration::from_secs(120);
+pub(crate) const LIMIT: Duration = Duration::from_secs(120);
 
 /// How long a server may run on after its client was killed.
-const GONE: Duration = Duration::from_secs(15);
+pub(crate) const GONE: Duration = Duration::from_secs(15);
 
 /// A client's report on a scenario, one per line.
 #[derive(Debug, Deserialize)]
-struct Line {
-    scenario: String,
+pub(crate) struct Line {
+    pub(crate) scenario: String,
     revision: Option<String>,
-    seen: Option<Value>,
-    error: Option<String>,
+    pub(crate) seen: Option<Value>,
+    pub(crate) error: Option<String>,
 }
 
 pub(crate) async fn run(run: &Run, client: &Program, place: &Place) -> Result<Outcomes> {
@@ -39,13 +39,11 @@ pub(crate) async fn run(run: &Run, client: &Program, place: &Place) -> Result<Ou
     place.keep("client", &ended)?;
 
     let mut seen = BTreeMap::new();
-    for line in ended.stdout.lines() {
-        let line: Line = serde_json::from_str(line)
-            .map_err(|error| format!("{line:?} is not what a client says: {error}"))?;
+    for line in lines(&ended)? {
         seen.insert(line.scenario.clone(), judged(run, line));
     }
     let mut outcomes = Outcomes::new();
-    for scenario in Scenario::ALL {
+    for &scenario in run.side.scenarios() {
         let outcome = match scenario {
             Scenario::Crash => crash(run, client, &servers, place).await,
             Scenario::Cancellation => both(&mut seen, ["cancel", "stopped"]),
@@ -67,6 +65,14 @@ pub(crate) fn has_forms(revision: Revision) -> bool {
     revision.facts().elicitation_form
 }
 
+pub(crate) fn lines(ended: &Ended) -> Result<Vec<Line>> {
+    let read = |line| {
+        serde_json::from_str(line)
+            .map_err(|error| format!("{line:?} is not what a client says: {error}").into())
+    };
+    ended.stdout.lines().map(read).collect()
+}
+
 fn scenario_name(scenario: Scenario) -> &'static str {
     match scenario {
         Scenario::List => "list",
@@ -81,10 +87,11 @@ fn scenario_name(scenario: Scenario) -> &'static str {
         Scenario::Progress => "progress",
         Scenario::Cancellation => "cancel",
         Scenario::Crash => "crash",
+        Scenario::Link | Scenario::ServerCrash => "of the wrap",
     }
 }
 
-fn both<const N: usize>(
+pub(crate) fn both<const N: usize>(
     seen: &mut BTreeMap<String, Result<(), String>>,
     names: [&str; N],
 ) -> Result<(), String> {
@@ -225,13 +232,13 @@ async fn crash(
     match servers {
         Servers::Stdio => {
             let directory = place.path.join("travel").display().to_string();
-            for _ in 0..GONE.as_millis() / 50 {
-                if !is_running(&directory).await? {
-                    return Ok(());
-                }
-                sleep(Duration::from_millis(50)).await;
+            let is_server = |process: &Process| {
+                process.line.contains(&directory) && process.line.contains("serve travel")
+            };
+            match processes::ended(GONE, is_server).await {
+                true => Ok(()),
+                false => Err("the server lives on".to_owned()),
             }
-            Err("the server lives on".to_owned())
         }
         Servers::Http { travel, .. } => {
             let inspect =
@@ -247,12 +254,4 @@ async fn crash(
             }
         }
     }
-}
-
-/// Whether a running process has this word on its command line.
-async fn is_running(word: &str) -> Result<bool, String> {
-    let processes = Program::new("ps").args(["-Ao", "args="]).run(LIMIT).await;
-    let processes = processes.map_err(|error| error.to_string())?.stdout;
-    let mut lines = processes.lines();
-    Ok(lines.any(|line| line.contains(word) && line.contains("serve travel")))
 }

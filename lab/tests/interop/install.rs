@@ -72,7 +72,7 @@ impl Installed {
 
     pub(crate) fn program(&self, peer: Peer, side: Side) -> Option<Program> {
         let name = match side {
-            Side::Client => "client",
+            Side::Client | Side::Wrapped(_) => "client",
             Side::Server => "server",
         };
         let node = |file: &str| Some(self.node()?.arg(Path::new(PROGRAMS).join(file)));

@@ -101,12 +101,12 @@ fn telling(run: &Run, place: &Place) -> Value {
         {"name": "stopped", "do": "call", "tool": "stopped"},
     ]);
     if let (Transport::Http, Some(scenarios)) = (run.transport, scenarios.as_array_mut()) {
-        scenarios.push(sharing("shared", json!({}), place));
+        scenarios.push(sharing("roots", json!({}), place));
     }
     scenarios
 }
 
-fn call(name: &str, tool: &str, arguments: Value) -> Value {
+pub(crate) fn call(name: &str, tool: &str, arguments: Value) -> Value {
     json!({"name": name, "do": "call", "tool": tool, "arguments": arguments})
 }
 
@@ -120,29 +120,19 @@ fn flight() -> Value {
 
 /// Returns the agency with short pages, so that clients have to request more.
 fn travel(run: &Run, place: &Place) -> Program {
-    // Some clients do not pass on environment variables.
-    let program = Program::new("env")
-        .arg(format!(
-            "XDG_STATE_HOME={}",
-            place.path.join("state").display()
-        ))
-        .args([
-            ASKBACK,
-            "serve",
-            "travel",
-            "--page-size",
-            "3",
-            "--directory",
-        ])
+    let program = Program::new(ASKBACK)
+        .env("XDG_STATE_HOME", place.path.join("state"))
+        .args(["serve", "travel", "--page-size", "3", "--directory"])
         .arg(place.path.join("travel"));
-    match run.pinned() {
-        Some(revision) => program.args(["--protocol", revision.as_str()]),
-        None => program,
-    }
+    at_revision(program, run)
 }
 
-fn other(run: &Run) -> Program {
-    let program = Program::new(SERVER);
+pub(crate) fn other(run: &Run) -> Program {
+    at_revision(Program::new(SERVER), run)
+}
+
+/// Starts our server in the revision of the run.
+fn at_revision(program: Program, run: &Run) -> Program {
     match run.pinned() {
         Some(revision) => program.args(["--protocol", revision.as_str()]),
         None => program,

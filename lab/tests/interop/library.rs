@@ -97,7 +97,7 @@ async fn connect(run: &Run, server: &Server, ear: Ear) -> Result<Client> {
     };
     Ok(match server {
         Server::Stdio(program) => {
-            let [command, arguments @ ..] = program.words() else {
+            let [command, arguments @ ..] = &program.words()[..] else {
                 return Err("a program without a name".into());
             };
             builder

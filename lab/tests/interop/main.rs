@@ -14,8 +14,10 @@ mod library;
 mod packages;
 mod place;
 mod plan;
+mod processes;
 mod program;
 mod table;
+mod wrapped;
 
 use std::{
     collections::BTreeMap,
@@ -126,7 +128,11 @@ async fn run_all(runs: Vec<Run>, installed: &Arc<Installed>) -> Result<BTreeMap<
     let room = Arc::new(Semaphore::new(AT_ONCE));
     let mut under_way = JoinSet::new();
     for run in runs {
-        if installed.program(run.peer, run.side).is_none() {
+        let server = match run.side {
+            Side::Wrapped(Some(server)) => installed.program(server, Side::Server),
+            _ => installed.program(run.peer, run.side),
+        };
+        if server.is_none() || installed.program(run.peer, run.side).is_none() {
             continue;
         }
         let (room, installed) = (Arc::clone(&room), Arc::clone(installed));
@@ -175,11 +181,11 @@ async fn try_packages(installed: &Installed) -> Result<BTreeMap<&'static str, Tr
 
 async fn attempt(run: &Run, installed: &Installed) -> Outcomes {
     let outcomes = match run.gap(GAPS, None) {
-        Some(why) => Ok(all_are(&Outcome::Cannot(why))),
+        Some(why) => Ok(all_are(run, &Outcome::Cannot(why))),
         None => try_all(run, installed).await,
     };
     let mut outcomes =
-        outcomes.unwrap_or_else(|error| all_are(&Outcome::Failed(error.to_string())));
+        outcomes.unwrap_or_else(|error| all_are(run, &Outcome::Failed(error.to_string())));
     for (scenario, outcome) in &mut outcomes {
         let gap = run.gap(GAPS, Some(*scenario));
         match (&outcome, gap) {
@@ -202,13 +208,18 @@ async fn try_all(run: &Run, installed: &Installed) -> Result<Outcomes> {
     match run.side {
         Side::Client => as_client::run(run, &program, &place).await,
         Side::Server => as_server::run(run, &program, &place).await,
+        Side::Wrapped(server) => {
+            let server = server.and_then(|peer| installed.program(peer, Side::Server));
+            wrapped::run(run, &program, server, &place).await
+        }
     }
 }
 
-fn all_are(outcome: &Outcome) -> Outcomes {
-    Scenario::ALL
-        .map(|scenario| (scenario, outcome.clone()))
-        .into()
+fn all_are(run: &Run, outcome: &Outcome) -> Outcomes {
+    let scenarios = run.side.scenarios().iter();
+    scenarios
+        .map(|scenario| (*scenario, outcome.clone()))
+        .collect()
 }
 
 fn say_outcomes(run: &Run, outcomes: &Outcomes, took: Duration) {

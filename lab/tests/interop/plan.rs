@@ -19,6 +19,8 @@ pub(crate) enum Peer {
 pub(crate) enum Side {
     Client,
     Server,
+    /// The client of `askback wrap`, without any capability; with the server of this peer behind it, or ours.
+    Wrapped(Option<Peer>),
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -42,7 +44,19 @@ pub(crate) enum Scenario {
     Progress,
     Cancellation,
     Crash,
+    /// Through `askback wrap` alone.
+    Link,
+    ServerCrash,
 }
+
+/// The servers behind `askback wrap`. Those of other peers speak their newest revision.
+pub(crate) const SERVERS: [(Option<Peer>, Revision); 5] = [
+    (None, Revision::V2026_07_28),
+    (Some(Peer::TypeScript2), Revision::V2026_07_28),
+    (None, Revision::V2025_11_25),
+    (Some(Peer::Python1), Revision::V2025_11_25),
+    (None, Revision::V2025_06_18),
+];
 
 /// All scenarios of one peer on one side over one transport in one revision.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -129,7 +143,7 @@ impl Transport {
 }
 
 impl Scenario {
-    pub(crate) const ALL: [Self; 12] = [
+    const DIRECT: [Self; 12] = [
         Self::List,
         Self::Completion,
         Self::Prompt,
@@ -142,6 +156,17 @@ impl Scenario {
         Self::Progress,
         Self::Cancellation,
         Self::Crash,
+    ];
+
+    const WRAPPED: [Self; 8] = [
+        Self::Two,
+        Self::Link,
+        Self::Sampling,
+        Self::Roots,
+        Self::Decline,
+        Self::Cancel,
+        Self::Crash,
+        Self::ServerCrash,
     ];
 
     pub(crate) fn title(self) -> &'static str {
@@ -158,6 +183,8 @@ impl Scenario {
             Self::Progress => "progress",
             Self::Cancellation => "a cancelled call",
             Self::Crash => "a crash of the peer",
+            Self::Link => "a link",
+            Self::ServerCrash => "a crash of the server",
         }
     }
 
@@ -186,12 +213,26 @@ impl Run {
             }
         }
         runs.retain(|run| run.revision <= run.peer.newest());
+        for peer in Peer::ALL.into_iter().rev() {
+            for (server, revision) in SERVERS {
+                runs.extend(Transport::ALL.map(|transport| Self {
+                    peer,
+                    side: Side::Wrapped(server),
+                    revision,
+                    transport,
+                }));
+            }
+        }
         runs
     }
 
     /// Returns the revision that askback has to speak; `None` if it should negotiate the newest.
     pub(crate) fn pinned(&self) -> Option<Revision> {
-        (self.revision != self.peer.newest()).then_some(self.revision)
+        let newest = match self.side {
+            Side::Client | Side::Server => self.peer.newest(),
+            Side::Wrapped(_) => Revision::LATEST,
+        };
+        (self.revision != newest).then_some(self.revision)
     }
 
     /// Whether this uses HTTP with SSE. Some peers do not support that, and speak its revision over the newer
@@ -220,11 +261,22 @@ impl Run {
     }
 }
 
+impl Side {
+    pub(crate) fn scenarios(self) -> &'static [Scenario] {
+        match self {
+            Self::Client | Self::Server => &Scenario::DIRECT,
+            Self::Wrapped(_) => &Scenario::WRAPPED,
+        }
+    }
+}
+
 impl fmt::Display for Run {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let side = match self.side {
-            Side::Client => "client",
-            Side::Server => "server",
+            Side::Client => "client".to_owned(),
+            Side::Server => "server".to_owned(),
+            Side::Wrapped(None) => "wrap ours".to_owned(),
+            Side::Wrapped(Some(server)) => format!("wrap {server}"),
         };
         let transport = match self.transport {
             Transport::Stdio => "stdio",

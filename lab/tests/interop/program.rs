@@ -69,8 +69,30 @@ impl Program {
         }
     }
 
-    pub(crate) fn words(&self) -> &[String] {
-        &self.words
+    /// The command line, with the environment, because some clients do not pass on theirs.
+    pub(crate) fn words(&self) -> Vec<String> {
+        let environment = self.environment.iter();
+        let environment = environment.map(|(name, value)| format!("{name}={value}"));
+        match self.environment.is_empty() {
+            true => self.words.clone(),
+            false => ["env".to_owned()]
+                .into_iter()
+                .chain(environment)
+                .chain(self.words.clone())
+                .collect(),
+        }
+    }
+
+    /// Starts a program that runs until it is dropped.
+    pub(crate) fn start(&self, log: &Path) -> Result<Child> {
+        let mut command = self.command();
+        command
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(std::fs::File::create(log)?);
+        command
+            .spawn()
+            .map_err(|error| self.failed(&error.to_string()))
     }
 
     pub(crate) async fn run(&self, limit: Duration) -> Result<Ended> {

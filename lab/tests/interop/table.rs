@@ -5,7 +5,7 @@ use askback::Revision;
 use crate::{
     Outcomes, Result,
     packages::Tried,
-    plan::{Outcome, Peer, Run, Scenario, Side, Transport},
+    plan::{Outcome, Peer, Run, SERVERS, Scenario, Side, Transport},
 };
 
 const DOCUMENT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/interop.md");
@@ -32,6 +32,7 @@ pub(crate) fn of(
             }
         }
     }
+    text.push_str(&wrapped(results));
     text.push_str("\n### Reference servers: called by askback\n\n| | |\n|---|---|\n");
     for (name, tried) in tried {
         text.push_str(&format!("| `{name}` | {} |\n", tried.passed.join(", ")));
@@ -51,7 +52,7 @@ fn table(runs: &[&Run], results: &BTreeMap<Run, Outcomes>) -> String {
         heads.join(" | "),
         "---|".repeat(heads.len())
     );
-    for scenario in Scenario::ALL {
+    for &scenario in runs[0].side.scenarios() {
         text.push_str(&format!("| {} |", scenario.title()));
         for revision in &revisions {
             let of_revision = runs.iter().filter(|run| run.revision == *revision);
@@ -60,6 +61,39 @@ fn table(runs: &[&Run], results: &BTreeMap<Run, Outcomes>) -> String {
         }
         text.push('\n');
     }
+    text + &numbered(&notes)
+}
+
+/// A row for each client that cannot be asked, a column for each server that `askback wrap` starts or reaches.
+fn wrapped(results: &BTreeMap<Run, Outcomes>) -> String {
+    let mut notes = Vec::new();
+    let mut text = "\n### Clients that cannot be asked, through `askback wrap`\n\n|".to_owned();
+    for (server, revision) in SERVERS {
+        let server = server.map_or("askback", Peer::title);
+        text.push_str(&format!(" | {server}, {revision}"));
+    }
+    text.push_str(&format!(" |\n|---|{}\n", "---|".repeat(SERVERS.len())));
+    for peer in Peer::ALL {
+        text.push_str(&format!("| {} |", peer.title()));
+        for (server, revision) in SERVERS {
+            let side = Side::Wrapped(server);
+            let is_of = |run: &&Run| (run.peer, run.side, run.revision) == (peer, side, revision);
+            let runs: Vec<&Run> = results.keys().filter(is_of).collect();
+            let of_scenario =
+                |scenario: &Scenario| cell(runs.iter(), results, *scenario, &mut notes);
+            let mut cells: Vec<String> = side.scenarios().iter().map(of_scenario).collect();
+            cells.retain(|cell| cell != "–");
+            cells.sort();
+            cells.dedup();
+            text.push_str(&format!(" {} |", cells.join("; ")));
+        }
+        text.push('\n');
+    }
+    text + &numbered(&notes)
+}
+
+fn numbered(notes: &[&str]) -> String {
+    let mut text = String::new();
     for (at, note) in notes.iter().enumerate() {
         if at == 0 {
             text.push('\n');

@@ -28,15 +28,19 @@ struct Job {
 struct Connection {
     command: Vec<String>,
     url: Option<String>,
+    /// Whether it declares that it cannot be asked.
+    #[serde(default)]
+    mute: bool,
     scenarios: Vec<Value>,
 }
 
 /// Answers questions as the current scenario requires.
-#[derive(Clone, Default)]
+#[derive(Clone)]
 struct Desk(Arc<State>);
 
 #[derive(Default)]
 struct State {
+    mute: bool,
     scenario: Mutex<Value>,
     asked: Mutex<Vec<Value>>,
     heard: Mutex<Vec<f64>>,
@@ -46,7 +50,7 @@ struct State {
 pub(crate) async fn run(job: &str) -> Result<()> {
     let job: Job = serde_json::from_str(job)?;
     for connection in job.connections {
-        let desk = Desk::default();
+        let desk = Desk::new(connection.mute);
         let opened = open(&connection, desk.clone()).await;
         for scenario in connection.scenarios {
             let name = scenario["name"].clone();
@@ -167,6 +171,11 @@ fn names<T: serde::Serialize>(items: Vec<T>, field: &str) -> Result<Vec<Value>> 
 }
 
 impl Desk {
+    fn new(mute: bool) -> Self {
+        let state = State { mute, ..State::default() };
+        Self(Arc::new(state))
+    }
+
     /// Exits the process if the scenario says so, as a crash would.
     fn may_die(&self) {
         if self.scenario()["die"] == true {
@@ -193,7 +202,10 @@ fn as_result<T: for<'a> Deserialize<'a>>(value: Value) -> Result<T, ErrorData> {
 
 impl ClientHandler for Desk {
     fn get_info(&self) -> ClientConfig {
-        let capabilities = json!({"elicitation": {"form": {}}, "sampling": {}, "roots": {}});
+        let capabilities = match self.0.mute {
+            true => json!({}),
+            false => json!({"elicitation": {"form": {}}, "sampling": {}, "roots": {}}),
+        };
         let capabilities: ClientCapabilities =
             serde_json::from_value(capabilities).expect("capabilities");
         ClientConfig::new(capabilities, Implementation::new("interop", "1.0.0"))
