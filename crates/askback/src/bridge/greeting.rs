@@ -1,6 +1,10 @@
 //! Reads the client's description from its first request, for the server behind the bridge.
 
-use std::{future::poll_fn, io, sync::Arc};
+use std::{
+    future::{pending, poll_fn},
+    io,
+    sync::Arc,
+};
 
 use askback_core::{
     engine::server::{Connection, Output, Profile},
@@ -13,6 +17,9 @@ use askback_core::{
 };
 
 use crate::transport::ChannelEnds;
+
+/// How many messages are read while the bridge connects to the server. More wait in the channel.
+const MAX_KEPT_MESSAGES: usize = 16;
 
 pub(super) struct ClientGreeting {
     pub(super) message: Vec<u8>,
@@ -38,11 +45,7 @@ pub(super) async fn receive(
         forwards: true,
     }));
     loop {
-        let received = poll_fn(|cx| {
-            let received = ends.receiver.poll_receive(cx);
-            received.map(|message| message.map(<[u8]>::to_vec))
-        });
-        let Some(message) = received.await else {
+        let Some(message) = next(ends).await else {
             return Ok(None);
         };
         if let Some(greeting) = ClientGreeting::read(&message, limits) {
@@ -56,6 +59,35 @@ pub(super) async fn receive(
         }
         poll_fn(|cx| ends.sender.poll_flush(cx)).await?;
     }
+}
+
+/// Waits for `initialize` while the bridge connects to the server. A client that sends it after another request has given
+/// that request up, and expects no response to it: the SDK for Rust does so after ten seconds. Other messages are kept.
+pub(super) async fn replaced(
+    ends: &mut ChannelEnds,
+    kept: &mut Vec<Vec<u8>>,
+    limits: &Limits,
+) -> ClientGreeting {
+    while kept.len() < MAX_KEPT_MESSAGES
+        && let Some(message) = next(ends).await
+    {
+        if let Some(greeting) = ClientGreeting::read(&message, limits)
+            && greeting.revision.era() == Era::Legacy
+        {
+            kept.clear();
+            return greeting;
+        }
+        kept.push(message);
+    }
+    pending().await
+}
+
+async fn next(ends: &mut ChannelEnds) -> Option<Vec<u8>> {
+    let received = poll_fn(|cx| {
+        let received = ends.receiver.poll_receive(cx);
+        received.map(|message| message.map(<[u8]>::to_vec))
+    });
+    received.await
 }
 
 impl ClientGreeting {

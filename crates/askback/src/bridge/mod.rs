@@ -26,7 +26,7 @@ mod upstream;
 
 use std::{
     future::{Future, pending},
-    io,
+    io, iter,
     pin::pin,
     sync::{Arc, OnceLock},
 };
@@ -253,16 +253,31 @@ impl Bridge {
         );
         let session = Arc::new(session);
         let _ending = EndCalls(Arc::clone(&session));
-        let connected = tokio::select! {
-            connected = self.connect(&client, &session) => connected,
-            () = &mut signal => return Ok(()),
+        let (mut kept, mut replaced) = (Vec::new(), None);
+        let connected = {
+            let mut connecting = pin!(self.connect(&client, &session));
+            loop {
+                let may_be_replaced = client.revision.era() == Era::Modern && replaced.is_none();
+                tokio::select! {
+                    biased;
+                    () = &mut signal => return Ok(()),
+                    greeting = greeting::replaced(&mut ends, &mut kept, &self.limits), if may_be_replaced => {
+                        replaced = Some(greeting);
+                    }
+                    connected = &mut connecting => break connected,
+                }
+            }
         };
+        let client = replaced.unwrap_or(client);
         let upstream = match connected {
             Ok(upstream) => upstream,
             Err(error) => return refuse(ends, &client, &upstream::error_object(error)).await,
         };
         let served = match self.open(&client, &session, upstream.clone()) {
-            Ok(server) => server.serve_on(ends, client.message, signal).await,
+            Ok(server) => {
+                let received = iter::once(client.message).chain(kept).collect();
+                server.serve_on(ends, received, signal).await
+            }
             Err(error) => refuse(ends, &client, &error).await,
         };
         upstream.close().await;

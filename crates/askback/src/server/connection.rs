@@ -11,6 +11,7 @@ use std::{
     pin::{Pin, pin},
     sync::{Arc, Weak},
     task::{Context, Poll, ready},
+    vec,
 };
 
 use askback_core::{
@@ -49,13 +50,13 @@ pub(super) async fn serve(
     channel: Channel,
     signal: impl Future<Output = ()>,
 ) -> io::Result<()> {
-    serve_on(shared, channel.into_ends(), None, signal).await
+    serve_on(shared, channel.into_ends(), Vec::new(), signal).await
 }
 
 pub(super) async fn serve_on(
     shared: Arc<Shared>,
     ends: ChannelEnds,
-    first: Option<Vec<u8>>,
+    received: Vec<Vec<u8>>,
     signal: impl Future<Output = ()>,
 ) -> io::Result<()> {
     let ChannelEnds {
@@ -78,7 +79,7 @@ pub(super) async fn serve_on(
     let observing = ObserverGuard::new(&shared.changes, observer, Interest::All);
     let mut worker = Worker {
         running: Running(Arc::clone(&link)),
-        first,
+        received: received.into_iter(),
         receiver,
         sender,
         pace: Pace::new(),
@@ -143,7 +144,8 @@ fn begin(
 /// The task of a connection. It reads, polls calls until they have to wait, and writes.
 struct Worker<F> {
     running: Running,
-    first: Option<Vec<u8>>,
+    /// Messages that were received before.
+    received: vec::IntoIter<Vec<u8>>,
     receiver: DirectReceiver,
     sender: DirectSender,
     pace: Pace,
@@ -208,9 +210,9 @@ where
     }
 
     fn poll_message(&mut self, cx: &mut Context<'_>) -> Poll<bool> {
-        let first = self.first.take();
-        let message = match &first {
-            Some(first) => first.as_slice(),
+        let received = self.received.next();
+        let message = match &received {
+            Some(received) => received.as_slice(),
             None => match ready!(self.receiver.poll_receive(cx)) {
                 Some(message) => message,
                 None => return Poll::Ready(false),

@@ -314,10 +314,10 @@ impl Server {
     pub(crate) async fn serve_on(
         &self,
         ends: ChannelEnds,
-        first: Vec<u8>,
+        received: Vec<Vec<u8>>,
         signal: impl Future<Output = ()>,
     ) -> io::Result<()> {
-        connection::serve_on(Arc::clone(&self.0), ends, Some(first), signal).await
+        connection::serve_on(Arc::clone(&self.0), ends, received, signal).await
     }
 }
 

@@ -226,7 +226,7 @@ impl Wire {
         serde_json::from_str(&text).unwrap()
     }
 
-    async fn initialize(&mut self, revision: Revision, capabilities: &Value) -> Value {
+    async fn say_initialize(&mut self, revision: Revision, capabilities: &Value) {
         let params = json!({
             "protocolVersion": revision.as_str(),
             "capabilities": capabilities,
@@ -235,6 +235,10 @@ impl Wire {
         let initialize =
             json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params});
         self.say(&initialize.to_string()).await;
+    }
+
+    async fn initialize(&mut self, revision: Revision, capabilities: &Value) -> Value {
+        self.say_initialize(revision, capabilities).await;
         let greeting = self.hear().await;
         self.say(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#)
             .await;

@@ -39,6 +39,76 @@ async fn a_client_sees_the_server_behind() {
 }
 
 #[tokio::test]
+async fn a_client_that_gives_up_its_first_request_for_a_session_gets_one_response() {
+    let (bridge, mut connections) = to_scripted();
+    let (near, _) = serve(&bridge);
+    let mut client = Wire::new(near);
+    let meta = modern_meta(&json!({}));
+    let discover = json!({
+        "jsonrpc": "2.0", "id": 7, "method": "server/discover", "params": {"_meta": meta},
+    });
+    client.say(&discover.to_string()).await;
+    let mut server = connections.recv().await.unwrap();
+    let discover = server.hear().await;
+    // The server takes longer to start than the client waits.
+    let given_up =
+        r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":7}}"#;
+    client.say(given_up).await;
+    let revision = Revision::V2025_11_25;
+    client.say_initialize(revision, &json!({})).await;
+    let result = json!({
+        "resultType": "complete", "supportedVersions": ["2026-07-28"],
+        "capabilities": {"tools": {}},
+    });
+    server.answer(&discover["id"], &result.to_string()).await;
+    let greeting = client.hear().await;
+    assert_eq!(greeting["id"], 0, "{greeting}");
+    assert_eq!(greeting["result"]["protocolVersion"], revision.as_str());
+    let ping = r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
+    client.say(ping).await;
+    assert_eq!(client.hear().await["id"], 1);
+}
+
+#[tokio::test]
+async fn messages_before_the_server_has_started_are_handled_once_and_in_order() {
+    let (bridge, mut connections) = to_scripted();
+    let (near, _) = serve(&bridge);
+    let mut client = Wire::new(near);
+    let meta = modern_meta(&json!({}));
+    for id in 0..40 {
+        let method = if id == 0 {
+            "server/discover"
+        } else {
+            "x/unknown"
+        };
+        let request =
+            json!({"jsonrpc": "2.0", "id": id, "method": method, "params": {"_meta": meta}});
+        client.say(&request.to_string()).await;
+    }
+    let mut server = connections.recv().await.unwrap();
+    let discover = server.hear().await;
+    let result = json!({
+        "resultType": "complete", "supportedVersions": ["2026-07-28"],
+        "capabilities": {"tools": {}},
+    });
+    server.answer(&discover["id"], &result.to_string()).await;
+    assert_eq!(client.hear().await["id"], 0);
+    for _ in 1..40 {
+        let request = server.hear().await;
+        assert_eq!(request["method"], "x/unknown");
+        server
+            .answer(&request["id"], r#"{"resultType":"complete"}"#)
+            .await;
+    }
+    let mut answered = Vec::new();
+    for _ in 1..40 {
+        answered.push(client.hear().await["id"].as_i64().unwrap());
+    }
+    answered.sort_unstable();
+    assert_eq!(answered, Vec::from_iter(1..40));
+}
+
+#[tokio::test]
 async fn unknown_methods_and_members_pass_byte_for_byte_on_a_session() {
     let (bridge, mut connections) = to_scripted();
     let (near, _) = serve(&bridge);
