@@ -17,7 +17,7 @@ const LISTS: [&[Place<'_>]; 6] = [
     &[
         (
             "crates/askback-cli/src/servers/document.rs",
-            "\npub(super) const KNOWN:",
+            "\nconst KNOWN:",
             "];",
             quoted,
         ),

@@ -12,10 +12,8 @@ use std::{borrow::Cow, fmt, io, sync::Arc, time::Duration};
 use ::http::{HeaderMap, HeaderName, Method};
 use askback::{
     Revision,
-    internal::{
-        http::headers::{encode, name_member},
-        revision::Era,
-    },
+    internal::{http::headers::encode, revision::Era},
+    protocol::name_member,
     transport::WireEvent,
 };
 use askback_host::text::head;

@@ -67,17 +67,6 @@ impl<'a> MirroredHeaders<'a> {
     }
 }
 
-/// Returns the member of `params` that [`NAME`] repeats, if the method has one (Standard Request
-/// Headers; for tasks, SEP-2663).
-pub fn name_member(method: &str) -> Option<&'static str> {
-    match method {
-        "tools/call" | "prompts/get" => Some("name"),
-        "resources/read" => Some("uri"),
-        "tasks/get" | "tasks/update" | "tasks/cancel" => Some("taskId"),
-        _ => None,
-    }
-}
-
 /// Checks that the headers of a request match its body. Values are compared exactly, except for
 /// surrounding white space. If the body has no target, [`NAME`] must only be well-formed.
 ///

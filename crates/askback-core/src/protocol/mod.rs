@@ -75,7 +75,7 @@ pub use meta::Signature;
 pub use meta::{AnswerSource, HasMeta, Meta, ProgressToken, RelatedTask};
 pub use meta_key::MetaKeyError;
 pub use method::{ClientNotification, ClientRequest, Params, ServerNotification, ServerRequest};
-pub use other::OtherRequest;
+pub use other::{OtherRequest, name_member};
 pub use outcome::{COMPLETE, INPUT_REQUIRED, Outcome, TASK};
 pub use paging::{CacheScope, EmptyResult, NotificationParams, PaginatedParams, RequestParams};
 pub use progress::{CancelledParams, ProgressParams};

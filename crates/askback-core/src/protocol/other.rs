@@ -18,7 +18,7 @@ use serde::{
 use serde_json::value::RawValue;
 
 use super::{ClientRequest, HasMeta, InputResponses, Meta, RawJson, RawObject, meta::has_meta};
-use crate::{http::headers::name_member, jsonrpc::ErrorObject};
+use crate::jsonrpc::ErrorObject;
 
 /// A request of any method with unparsed parameters. A proxy forwards it, even if no revision has
 /// the method or a parameter.
@@ -150,6 +150,17 @@ impl Serialize for OtherRequest {
         let members: Members<'_> = params.decode().map_err(ser::Error::custom)?;
         let members = members.0.iter().map(|(name, value)| (&**name, value.get()));
         write_members(members.chain([("_meta", meta.as_str())])).serialize(serializer)
+    }
+}
+
+/// Returns the member of `params` that names the target of a request, if the method has one. The
+/// header `Mcp-Name` repeats it (Standard Request Headers; for tasks, SEP-2663).
+pub fn name_member(method: &str) -> Option<&'static str> {
+    match method {
+        "tools/call" | "prompts/get" => Some("name"),
+        "resources/read" => Some("uri"),
+        "tasks/get" | "tasks/update" | "tasks/cancel" => Some("taskId"),
+        _ => None,
     }
 }
 

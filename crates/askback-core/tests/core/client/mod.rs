@@ -24,12 +24,11 @@ use askback_core::{
         CallId, CallTarget, Carrier, ClientError, ClientMessage, Connection, Event, HostQuestion,
         MessageKind, Output, Profile, QuestionId, RequestLoss, Timeouts,
     },
-    http::headers::name_member,
     jsonrpc::{ErrorObject, RequestId},
     limits::Limits,
     protocol::{
         ClientCapabilities, ClientRequest, Implementation, InputRequest, InputResponse,
-        OtherRequest, RawJson,
+        OtherRequest, RawJson, name_member,
     },
     revision::Revision,
     wire::lower,

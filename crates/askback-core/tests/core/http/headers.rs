@@ -5,10 +5,10 @@ use askback_core::{
         Mismatch,
         headers::{
             BodySummary, HeaderDecodeError, MirroredHeaders, check as agree, decode, encode,
-            name_member,
         },
     },
     jsonrpc::ErrorObject,
+    protocol::name_member,
 };
 
 const BODY: BodySummary<'_> = BodySummary {
