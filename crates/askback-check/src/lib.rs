@@ -52,7 +52,7 @@ pub struct Scope {
     pub only: Option<Revision>,
     /// The tools that the user named.
     pub tools: Vec<NamedTool>,
-    /// The same server for another principal.
+    /// How to reach the same server as another principal.
     pub other: Option<Way>,
     /// After how long a state should have expired.
     pub lapse: Option<Duration>,

@@ -299,7 +299,7 @@ pub(crate) async fn read(
     most: usize,
 ) -> Result<Option<Log>, Failure> {
     let (call, session) = (&call.0[..], &session.0[..]);
-    // It is read before the messages: a call that is over gets no more of them.
+    // The end is read before the messages: a call that is over gets no more of them.
     let select = "SELECT is_over FROM askback_calls WHERE id = $1 AND session = $2";
     let Some(found) = row(client, select, &[&call, &session]).await? else {
         return Ok(None);

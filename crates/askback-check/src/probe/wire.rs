@@ -46,7 +46,7 @@ pub struct Site {
     pub credentials: Vec<String>,
     /// The stored tokens. No sign-in takes place.
     pub authorizer: Option<Arc<Authorizer>>,
-    /// The same for our client.
+    /// The URL and the headers, as the askback client takes them.
     pub transport: Http,
 }
 

@@ -347,7 +347,7 @@ impl Repl<'_> {
         let was_gone = was_gone && command.facts().needs_server;
         let done = self.carry_out(command).await;
         if was_gone && done.is_ok() {
-            // It was restarted for the command.
+            // The server was restarted for the command.
             self.session.host.note_presence(server, Presence::There);
         }
         done

@@ -271,7 +271,7 @@ limits! {
         /// [`calls_window`](Self::calls_window). Reading resources and completing arguments have
         /// the same limit each. Unused calls accumulate up to this number.
         calls: u32 = 60_000;
-        /// The same limit for all unknown callers combined.
+        /// Like [`calls`](Self::calls), for all unknown callers combined.
         unknown_calls: u32 = 10_000_000;
         /// The window of [`calls`](Self::calls) and [`unknown_calls`](Self::unknown_calls).
         calls_window: Duration = Duration::from_secs(MINUTE);

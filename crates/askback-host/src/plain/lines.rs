@@ -275,7 +275,7 @@ fn read(sender: &mpsc::Sender<ReadOutcome>, reading: &Mutex<()>, typed: bool) {
                 is_line_there(Patience::Endless);
                 let reading = reading.lock();
                 let reading = reading.unwrap_or_else(PoisonError::into_inner);
-                // It may have been discarded meanwhile.
+                // The line may have been discarded meanwhile.
                 if !is_line_there(Patience::None) {
                     continue;
                 }

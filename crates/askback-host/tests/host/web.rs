@@ -1058,7 +1058,7 @@ async fn a_thousand_event_streams_too_many_are_refused_and_the_page_answers() {
         let mut head = [0; 12];
         let read = stage.during(stream.read_exact(&mut head)).await;
         read.expect("it answers");
-        // It reads no further.
+        // This client reads no further.
         tabs.push(stream);
     }
     let mut stream = TcpStream::connect(browser.address)

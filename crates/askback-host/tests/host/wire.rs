@@ -143,7 +143,7 @@ fn a_log_line_stands_where_it_came() {
             "   7    1.500    56 B ← | notifications/message a",
         ],
     );
-    // If two calls are open, it belongs to neither.
+    // If two calls are open, a log message belongs to neither.
     check(
         &[
             CALL,

@@ -79,7 +79,7 @@ struct HeldCall {
 pub(super) enum Arrival {
     /// The first of a call.
     First(u64),
-    /// The same as one that was given back at this time.
+    /// A repeat of a call that was given back at this time.
     Again(u64, Duration),
     /// One that is not held, since too many are.
     Surplus,

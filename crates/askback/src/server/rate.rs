@@ -189,7 +189,7 @@ mod tests {
             (19_999, 1),
             (20_000, 0),
             (20_000, 20_000),
-            // It refills while it is not called, but only up to its size.
+            // The bucket refills while it is not used, but only up to its size.
             (1_000_000, 0),
             (1_000_000, 0),
             (1_000_000, 0),

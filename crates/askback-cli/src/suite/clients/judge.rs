@@ -24,7 +24,7 @@ pub enum Verdict {
     Unreachable,
 }
 
-/// Why a question is not drawn as it is.
+/// Why a client does not show or answer a question as the server asks it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Flaw {

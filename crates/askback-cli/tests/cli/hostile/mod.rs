@@ -97,7 +97,7 @@ impl Seat {
         Self::run(command, width, styled)
     }
 
-    /// The same, with a server at any address.
+    /// Like [`take`](Self::take), with a server at any address.
     fn at(scratch: &Scratch, words: &[&str], width: u16, styled: bool) -> Self {
         let command = pty_process::blocking::Command::new(ASKBACK)
             .args(words)

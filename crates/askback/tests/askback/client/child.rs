@@ -261,7 +261,7 @@ async fn a_server_is_started_called_and_ended() {
         let result = client.call_tool("reserve", ()).await.unwrap();
         assert_eq!(text(&result), "true true");
         client.close().await;
-        // It exited when its input ended. Its stderr arrived line by line.
+        // The server exited when its input ended. Its stderr arrived line by line.
         let lines = host.lines();
         assert!(lines[0].starts_with("pid "), "{lines:?}");
         assert_eq!(lines.last().unwrap(), "good bye");

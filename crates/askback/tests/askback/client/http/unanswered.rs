@@ -152,7 +152,7 @@ async fn a_stream_that_ends_without_a_response_ends_the_call_with_what_came() {
     fn check(outcome: (Result<String, ClientError>, usize), why: &str, received: &str) {
         let (why, received) = (why.to_owned(), received.to_owned());
         let error = ClientError::Unreadable { why, received };
-        // It is not retried, because the server did answer.
+        // The call is not retried, because the server did answer.
         assert_eq!(outcome, (Err(error), 1));
     }
     let long = "x".repeat(5000);
