@@ -37,7 +37,7 @@ use self::{
 /// A tool that may be called.
 #[derive(Debug, Clone, PartialEq)]
 pub struct NamedTool {
-    /// Its name.
+    /// The tool's name.
     pub name: String,
     /// The arguments.
     pub arguments: Map<String, Value>,

@@ -137,7 +137,7 @@ enum ServerStderr {
 pub enum Answers {
     Person,
     Script(Script),
-    /// This front end, which is a program and not a user.
+    /// A front end that is a program, not a user.
     Leaf {
         leaf: Box<dyn Leaf>,
         /// Whether it answers sampling requests with tool calls.

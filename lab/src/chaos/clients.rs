@@ -29,7 +29,8 @@ use crate::install;
 /// ten seconds before that.
 pub(super) const PATIENCE: Duration = Duration::from_secs(130);
 
-/// How often our client resumes a stream, or sends a round again, while nothing arrives.
+/// How many times in a row our client resumes a stream, or sends a round again, while nothing
+/// arrives.
 const RESUMPTIONS: u32 = 5;
 
 /// The packages to install, the same as for the interop suite.

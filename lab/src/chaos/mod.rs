@@ -390,7 +390,7 @@ struct Scene {
     nodes: Nodes,
     engines: SharedEngines,
     trouble: EngineTrouble,
-    /// How often the engines have failed and worked again.
+    /// How many times the engines have failed and worked again.
     engine_failures: AtomicU64,
     gateway: Option<Gateway>,
     is_calm: bool,
@@ -505,7 +505,7 @@ impl Scene {
         let most = match (kind.resends(), kind.revision == Revision::LATEST) {
             (true, _) => moments.len(),
             (false, false) => 6,
-            // They do not resume between rounds, either.
+            // These clients do not resume between rounds, either.
             (false, true) => 3,
         };
         let count = self.below(3);

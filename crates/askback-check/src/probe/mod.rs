@@ -366,7 +366,8 @@ impl Speaker {
         }
         set(SESSION_ID, self.session.as_deref());
         if is_modern {
-            // They repeat the body (2026-07-28, basic/transports/streamable-http, Standard Request Headers).
+            // The headers repeat the body (2026-07-28, basic/transports/streamable-http, Standard
+            // Request Headers).
             let message: Value = serde_json::from_slice(&sent.body).unwrap_or_default();
             if let Some(method) = message["method"].as_str() {
                 set("mcp-method", Some(method));

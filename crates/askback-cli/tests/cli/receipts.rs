@@ -301,7 +301,7 @@ impl Page {
             .lines()
             .map_while(std::io::Result::ok);
         let line = lines.find(|line| line.contains("http://127.0.0.1:"));
-        // Nothing else of it is read, but it must be able to write.
+        // The rest of stderr is ignored, but the program must be able to write it.
         thread::spawn(move || lines.for_each(drop));
         let line = line.expect("it says where the page is");
         let (_, link) = line.split_once("http://").expect("it has the link");

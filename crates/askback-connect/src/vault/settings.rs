@@ -16,7 +16,7 @@ pub struct VaultSettings {
     pub lease: Duration,
     /// How long a call waits for another task's renewal. Default: 20 seconds.
     pub wait: Duration,
-    /// How often a waiting call checks for that renewal. Default: 100 milliseconds.
+    /// The interval at which a waiting call checks for that renewal. Default: 100 milliseconds.
     pub poll: Duration,
     /// The pause after a failed renewal or revocation. Doubles with each failure. Default: 30 seconds.
     pub cooldown: Duration,

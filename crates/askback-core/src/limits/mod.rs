@@ -174,7 +174,7 @@ limits! {
         roots_bytes: usize = 64 << 10;
         /// A user's reason to decline, and an error in an answer, are cut to this number of bytes.
         reason_bytes: usize = 2 << 10;
-        /// How often a question is repeated after an invalid answer before it is refused.
+        /// How many times a question may be answered invalidly before it is refused.
         attempts: u32 = 3;
         /// The maximum number of questions in one round.
         questions_per_round: usize = 16;
@@ -267,7 +267,7 @@ limits! {
         subscriptions: usize = 64;
         /// The longest URI of a watched resource, in bytes.
         watched_uri_bytes: usize = 4 << 10;
-        /// How often one principal may call one tool or get one prompt within
+        /// How many times one principal may call one tool or get one prompt within
         /// [`calls_window`](Self::calls_window). Reading resources and completing arguments have
         /// the same limit each. Unused calls accumulate up to this number.
         calls: u32 = 60_000;
@@ -325,7 +325,7 @@ limits! {
         round_pause: Duration = Duration::from_millis(50);
         /// The longest such pause.
         round_pause_most: Duration = Duration::from_millis(250);
-        /// How often a client restarts a crashed server within
+        /// How many times a client restarts a crashed server within
         /// [`restarts_window`](Self::restarts_window).
         restarts: u32 = 5;
         /// The window of [`restarts`](Self::restarts).
@@ -422,8 +422,8 @@ limits! {
         stream_retry: Duration = Duration::from_secs(1);
         /// The longest such pause, even if the server asks for more.
         stream_retry_most: Duration = Duration::from_secs(30);
-        /// How often in a row a client resumes a broken response, or sends its request again, while
-        /// nothing arrives (HTTP).
+        /// How many times in a row a client resumes a broken response, or sends its request again,
+        /// while nothing arrives (HTTP).
         stream_resumptions: u32 = 5;
         /// How long a client tries to resume a broken response while nothing listens at the
         /// server's address (HTTP): enough for a server to restart.

@@ -895,7 +895,7 @@ fn the_site_of_a_link_stands_out() {
         cells.filter(|cell| cell.text.contains("evil.example") || cell.text.contains("paypal"));
     let seen: Vec<_> = cells.map(|cell| (cell.style, cell.text.as_str())).collect();
     let expected = [
-        // On the line with the site alone.
+        // On the line with only the site.
         (Style::Strong, "evil.example"),
         (Style::Dim, "paypal.com.login."),
         (Style::Strong, "evil.example"),

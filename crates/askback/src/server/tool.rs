@@ -278,7 +278,8 @@ fn closed(form: &FormSchema) -> FormSchema {
     form
 }
 
-/// Returns the schema with a header for an argument, or `None` if it has no such argument.
+/// Returns the schema with a header for an argument, or `None` if the schema does not have this
+/// argument.
 fn with_header(schema: &Schema, argument: &str, header: &str) -> Option<Schema> {
     type Members = OrderedMap<RawJson>;
     let mut root: Members = schema.decode().ok()?;

@@ -12,7 +12,7 @@ const PATIENCE: Duration = Duration::from_secs(20);
 const WAITS: Duration = Duration::from_millis(100);
 /// More messages of the maximum size than a channel may buffer.
 const TOO_MANY: usize = 1024;
-/// How often to send to an end that is gone.
+/// How many times to send to an end that is gone.
 const ATTEMPTS: usize = 2000;
 
 rules! { [Channel; 2];

@@ -21,7 +21,7 @@ pub(crate) enum Way {
     Readable,
     /// Like [`Readable`](Self::Readable), but without stderr, whose timing is unpredictable.
     InTime,
-    /// Its responses are errors, and its other messages are invalid.
+    /// The responses are errors, and the other messages are invalid.
     Unreadable,
     /// It sends [`FLOOD`] extra messages after each response.
     Flooding,

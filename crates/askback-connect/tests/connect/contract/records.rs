@@ -39,7 +39,7 @@ pub(super) async fn read_back(stores: Stores) {
     }
 }
 
-/// A user's records are theirs alone.
+/// A user's records are separate from other users' records.
 pub(super) async fn apart(Stores { one, other }: Stores) {
     let mut holders = Vec::new();
     for tenant in [None, Some(""), Some("t"), Some("=t")] {
@@ -107,7 +107,7 @@ pub(super) async fn shared(stores: Stores) {
     assert_eq!(other.records(few).await.len(), 1);
 }
 
-/// A record is put in place of the version expected.
+/// A record replaces only the expected version.
 pub(super) async fn compared(stores: Stores) {
     let Stores { one, other } = stores.with_record().await;
     let next = record(8, 2);

@@ -471,7 +471,7 @@ impl RemoteTask {
         held
     }
 
-    /// Makes a task from its id alone. It is polled at once.
+    /// Makes a task of which only the id is known. It is polled at once.
     pub(super) fn unseen(
         id: String,
         longest: Duration,

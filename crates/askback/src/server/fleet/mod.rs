@@ -369,7 +369,7 @@ fn go_on(
     }
     let (shared, node) = (Arc::clone(shared), Arc::clone(node));
     let Some(continuation) = continuation else {
-        // Otherwise it would be taken again and again.
+        // If the call did not end here, processes would take it again and again.
         tracing::error!("a call in the journal cannot be read, or is another principal's: it ends");
         tokio::spawn(async move { finish(&shared, &node, (call, epoch), &[], None).await });
         return;

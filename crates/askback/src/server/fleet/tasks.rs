@@ -42,7 +42,7 @@ use crate::{
     store::{Owner, StoreError},
 };
 
-/// How often changed status messages of tasks are saved.
+/// The interval at which changed status messages of tasks are saved.
 pub(super) const SAY: Duration = Duration::from_secs(1);
 
 /// The maximum length of a status message, in bytes.

@@ -159,9 +159,8 @@ impl Stream {
             .map_or(StreamName::Number(self.number), StreamName::Call)
     }
 
-    /// Attaches a new reader, after this event or else at the next unread one, in place of the
-    /// previous reader. Returns `None` if the event never existed, or later events are no longer
-    /// stored.
+    /// Replaces the reader by a new one, which starts after this event, or else at the next unread
+    /// one. Returns `None` if the event never existed, or later events are no longer stored.
     pub(super) fn attach(&mut self, after: Option<u64>) -> Option<u32> {
         if let Some(after) = after {
             let end = self.first + self.events.len() as u64;

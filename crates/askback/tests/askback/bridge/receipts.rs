@@ -1,4 +1,5 @@
-//! Receipts through a bridge: the front end that asks in place of the client signs them. The server notices every change.
+//! Receipts through a bridge: the front end that asks instead of the client signs them. The server
+//! notices every change.
 
 use std::sync::{Arc, Mutex};
 

@@ -61,7 +61,7 @@ async fn a_call_that_was_only_accepted_ends_at_once_if_no_stream_can_bring_its_r
         |_| Reply::empty(405),
         |_| Reply::empty(404),
         |_| Reply::json(200, "{}"),
-        // There was a response.
+        // The server had already responded.
         |before| match before {
             0 => Reply::events(": here\n\n"),
             _ => Reply::empty(405),
