@@ -54,7 +54,7 @@ pub struct Scope {
     pub tools: Vec<NamedTool>,
     /// How to reach the same server as another principal.
     pub other: Option<Way>,
-    /// After how long a state should have expired.
+    /// The time after which a state should have expired.
     pub lapse: Option<Duration>,
 }
 
@@ -67,7 +67,7 @@ pub enum UnknownName {
     Tool {
         /// The name of the tool.
         name: String,
-        /// The names of the tools that it lists.
+        /// The names of the tools that the server lists.
         listed: BTreeSet<String>,
     },
 }

@@ -167,7 +167,7 @@ pub(crate) fn id(bytes: &[u8]) -> [u8; 16] {
     bytes.try_into().unwrap_or_default()
 }
 
-/// A call as the process sees it that has taken it.
+/// Reads a call for the process that has taken it.
 async fn taken(
     transaction: &Transaction<'_>,
     call: CallId,
@@ -448,7 +448,8 @@ async fn keep(
             break;
         }
     }
-    // Another process may have noted it meanwhile. That it has ended outlives each note.
+    // Another process may have stored a note meanwhile. An ended session stays ended, whatever
+    // notes follow.
     let insert = "INSERT INTO askback_sessions (id, owner, size, ended_at, note, expires)
          VALUES ($1, $2, $3, $4, $5, $6)
          ON CONFLICT (id) DO UPDATE SET size = excluded.size, ended_at = excluded.ended_at,

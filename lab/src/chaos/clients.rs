@@ -142,7 +142,8 @@ impl Kind {
                 let is_away = ["went away", "HTTP status 502", "HTTP status 503"];
                 broken >= RESUMPTIONS && is_away.iter().any(|why| error.contains(why))
             }
-            // It resumes a stream as often while nothing arrives. A fleet that has lost the stream refuses that.
+            // Our client resumes a stream as many times while nothing arrives. A fleet that has
+            // lost the stream refuses to resume it.
             Sdk::Askback => {
                 broken > RESUMPTIONS
                     && error.contains("its stream of events broke off")

@@ -65,7 +65,7 @@ pub enum Way {
 pub struct Bounds {
     /// The limits for reading and waiting; `wire.request` is the timeout of an answer.
     pub limits: askback::Limits,
-    /// The timeout of a process's start and first answer, if it is longer.
+    /// The timeout for a process's start and first answer, if it is longer than `wire.request`.
     pub start: Duration,
     /// The maximum number of messages that are read while waiting for one answer.
     pub messages: usize,

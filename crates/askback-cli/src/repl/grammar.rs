@@ -303,7 +303,7 @@ impl Command {
         }
     }
 
-    /// The tool, prompt or resource that it names, possibly with a server: `SERVER/NAME`.
+    /// The tool, prompt or resource that the command names, possibly with a server: `SERVER/NAME`.
     pub(super) fn name(&mut self) -> Option<&mut String> {
         match self {
             Self::Call { tool: name, .. }

@@ -40,7 +40,7 @@ pub(super) struct Other {
     pub(super) known: ServerState,
 }
 
-/// The lists from the read with this number, or why it failed.
+/// The lists from the read with this number, or why the read failed.
 pub(super) type LearnedCatalog = (ServerId, u64, Result<Catalog, ClientError>);
 
 impl Repl<'_> {

@@ -150,7 +150,7 @@ fn a_person_at_a_terminal_is_told_from_a_script() {
     check(&lines(0, 2), Some(&missing(3)));
     check(&lines(1, 4), Some(&missing(1)));
     check("", Some(&missing(1)));
-    // The last receipt is in a file of its own, too.
+    // The last receipt is also in its own file, so it may be missing in the list.
     let (torn, _) = whole.split_at(whole.len() - 9);
     check(torn, None);
     check(&lines(0, 3), None);

@@ -148,8 +148,8 @@ limits! {
         /// The longest text that a `pattern` is applied to, in bytes; a longer answer is refused.
         /// Matching takes time proportional to this and to the size of the program.
         pattern_text_bytes: usize = 4 << 10;
-        /// The longest schema of a tool that is compiled, and the longest form of a question that
-        /// arrives, in bytes of JSON. For forms only the default counts.
+        /// The longest schema of a tool that is compiled, in bytes of JSON. A form in a question
+        /// may always be as long as the default.
         schema_bytes: usize = 256 << 10;
         /// The deepest nesting of such a schema, in levels, including its references.
         schema_depth: usize = 64;
@@ -174,7 +174,7 @@ limits! {
         roots_bytes: usize = 64 << 10;
         /// A user's reason to decline, and an error in an answer, are cut to this number of bytes.
         reason_bytes: usize = 2 << 10;
-        /// How many times a question may be answered invalidly before it is refused.
+        /// How many times a question is asked again after an invalid answer. Then it is refused.
         attempts: u32 = 3;
         /// The maximum number of questions in one round.
         questions_per_round: usize = 16;

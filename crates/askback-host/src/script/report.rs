@@ -9,7 +9,7 @@ pub struct Report {
     pub(super) unused_fails: bool,
 }
 
-/// A rule that did not answer as often as it should.
+/// A rule that did not answer the expected number of questions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Finding {
     /// The rule answered no question.

@@ -61,7 +61,8 @@ pub(super) struct HeldCalls {
 #[derive(Debug)]
 struct HeldCall {
     key: CallKey,
-    /// The times of the request that waits for the call.
+    /// For the request that waits for the call: how long it may wait, since when, and when it last
+    /// reported progress.
     after: Duration,
     since: Duration,
     last_progress: Duration,

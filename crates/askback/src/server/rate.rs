@@ -218,7 +218,7 @@ mod tests {
             ..Principal::new("ada")
         };
         let (ada, eve) = (Principal::new("ada"), Principal::new("eve"));
-        // The caller, the thing it calls, and whether it may.
+        // The caller, the thing it calls, and whether the call is allowed.
         let cases = [
             (Some(&ada), "tools", "a", true),
             (Some(&ada), "tools", "a", false),

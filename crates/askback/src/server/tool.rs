@@ -57,7 +57,7 @@ pub struct Tool {
 
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Tasks {
-    /// At the start of the call, and not when the handler decides.
+    /// Whether a call becomes a task at its start, and not when the handler decides.
     pub(super) at_once: bool,
     /// A call that cannot become a task is refused.
     pub(super) required: bool,

@@ -170,7 +170,7 @@ async fn longest([here, there]: [Channel; 2]) -> CheckResult {
 async fn too_long([here, there]: [Channel; 2]) -> CheckResult {
     let ((_, mut sender), (mut receiver, _other)) = (here.split(), there.split());
     let sending = async {
-        // The connection may end because of it.
+        // The connection may end because of the long message.
         let _ = sender.send(message_of(MAX + 5000)).await;
         let _ = send(&mut sender, 1).await;
         Ok(())

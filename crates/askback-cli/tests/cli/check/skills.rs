@@ -9,7 +9,7 @@ const ENTRY: &str = r#"{"uri":"skill://refunds/SKILL.md","frontmatter":{"name":"
 
 const FILE: &str = r"---\nname: refunds\ndescription: Refunds an order.\n---\nGo.\n";
 
-/// A whole message: with a space before it, it is not taken for a result.
+/// A whole message. The space at its start distinguishes it from a result.
 const UNKNOWN: &str =
     r#" {"jsonrpc":"2.0","id":@,"error":{"code":-32602,"message":"no such skill"}}"#;
 

@@ -169,7 +169,7 @@ pub(super) async fn visits(Stores { one, other }: Stores) {
     assert!(!has_ended(1).await && has_ended(2).await);
 }
 
-/// Of many who change an intent, one does.
+/// If many tasks change an intent at the same time, one succeeds.
 pub(super) async fn advanced(stores: Stores) {
     let stores = stores.with_key().await;
     let first = adding(&intent(1, "ada", NOW), 1, 0, NOW - 1);

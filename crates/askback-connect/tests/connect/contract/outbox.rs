@@ -15,7 +15,7 @@ pub(super) async fn removed(stores: Stores) {
     assert_eq!(other.owed().await.len(), 1);
 }
 
-/// Of what is removed and put at the same time, the newest is queued.
+/// If an account is removed while others replace its record, the newest record's tokens are queued.
 pub(super) async fn removed_at_a_time(stores: Stores) {
     const ROUNDS: u8 = 6;
     let stores = stores.with_key().await;

@@ -213,7 +213,7 @@ pub(crate) async fn park(
     }
     let wake = pause.wake;
     let limits = &incoming.limits.asking;
-    // A task has until it expires to get its answers.
+    // The questions of a task can be answered until the task expires.
     let (answer_by, wake, expires) = match &standing.task {
         Some(task) => {
             let expires = task.expires(shared);

@@ -17,7 +17,7 @@ use crate::{
 /// The stream of messages that belong to no call. It lasts as long as its session.
 pub(super) const OWN: u32 = 0;
 
-/// After how long a client reconnects when its process is gone.
+/// The delay after which a client reconnects if its process is gone.
 const FLEET_RETRY: Duration = Duration::from_millis(500);
 
 pub(super) const FRAME_BYTES: usize = 64;

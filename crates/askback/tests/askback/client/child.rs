@@ -115,7 +115,7 @@ fn prints() {
         std::io::stdout().flush()?;
         let child = Command::new("echo").arg(" and a child").status();
         assert!(child.unwrap().success());
-        // If it inherited the input, it would steal messages of the client.
+        // If the child inherited the input, it would steal messages of the client.
         assert!(Command::new("cat").status().unwrap().success());
         Ok("done")
     };

@@ -285,7 +285,7 @@ async fn unread(mut response: Response, held: &mut Held) -> bool {
         assert!(why.contains("try again later"), "{why}");
         return false;
     }
-    // The server has sent it, and the client has not read it.
+    // The server has sent the result, and the client has not read it.
     drop(response);
     held.answers.push(answer);
     true
