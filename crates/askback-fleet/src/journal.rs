@@ -52,7 +52,7 @@ pub(crate) async fn park(
     };
     let events: usize = request.events.iter().map(|it| it.message.len()).sum();
     let bytes = request.record.len() + request.status.map_or(0, <[u8]>::len) + events;
-    // The share of an owner is for calls that begin: one that goes on is not lost for another.
+    // Only a new call counts against its owner's share: a call that continues must not be lost.
     let owner = request.owner.filter(|_| !is_known);
     let room = held(transaction, "askback_calls", owner).await?;
     share::admit_claim(room, OVERHEAD + bytes, max_bytes)?;

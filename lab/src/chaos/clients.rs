@@ -136,8 +136,9 @@ impl Kind {
     /// Whether the client gives up a call whose connections were broken this often, and then reports this error.
     pub(super) fn gives_up(&self, broken: u32, error: &str) -> bool {
         match self.sdk {
-            // It sends a round up to five times in a row (`limits.http.stream_resumptions`). A balancer without a live
-            // process answers the last attempt itself, as 502 or 503.
+            // Our client sends a round up to five times in a row
+            // (`limits.http.stream_resumptions`). A balancer without a live process answers the
+            // last attempt itself, as 502 or 503.
             Sdk::Askback if self.revision == Revision::LATEST => {
                 let is_away = ["went away", "HTTP status 502", "HTTP status 503"];
                 broken >= RESUMPTIONS && is_away.iter().any(|why| error.contains(why))

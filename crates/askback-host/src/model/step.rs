@@ -244,7 +244,7 @@ pub enum Notice {
     RefusedMore,
     /// The text of a withdrawn form was restored, or the text that was typed in another front end.
     Restored,
-    /// Another front end fills in the same form. Said once for each question.
+    /// Another front end fills in the same form. Reported once for each question.
     TypedElsewhere,
     /// Questions are cancelled from now on.
     Muted,

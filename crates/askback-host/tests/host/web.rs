@@ -1182,9 +1182,9 @@ async fn commands_messages_and_files_are_for_the_page_alone() {
     assert_eq!(stage.during(browser.post("do", &body)).await.status, 409);
 }
 
-/// Measures how long a question takes to reach an event stream, and an answer to reach the host. It
-/// prints the medians: `cargo test --release -p askback-host --test host -- --ignored --nocapture
-/// how_fast`.
+/// Measures how long a question takes to reach an event stream, and an answer to reach the host.
+/// It prints the medians:
+/// `cargo test --release -p askback-host --test host -- --ignored --nocapture how_fast`.
 #[tokio::test]
 #[ignore = "a measurement, for a quiet machine"]
 #[expect(clippy::print_stdout, reason = "it prints what it measured")]

@@ -351,7 +351,8 @@ impl Bridge {
     }
 }
 
-/// Ends the client's calls that continue by themselves with its connection, even if the future that serves it is dropped.
+/// Ends the client's calls that continue by themselves when its connection ends, even if the future
+/// that serves it is dropped.
 struct EndCalls(Arc<Session>);
 
 impl Drop for EndCalls {

@@ -197,7 +197,7 @@ mod tests {
             // A clock that is set back changes nothing.
             (0, 20_000),
             (1_020_000, 0),
-            // Nor does a call that was made meanwhile refill it.
+            // A call that was made meanwhile does not refill the bucket either.
             (1_080_000, 0),
             (0, 0),
             (1_080_000, 0),

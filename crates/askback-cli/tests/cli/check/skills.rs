@@ -16,7 +16,7 @@ const UNKNOWN: &str =
 /// The digest of the file.
 const DIGEST: &str = "e91a9e2b519d9c7611790d9e2dd2cbbbb92104323a8f683b382c9024e03600c0";
 
-/// Checks a server with these answers about skills, and returns what is found of skills.
+/// Checks a server with these answers about skills, and returns the findings about skills.
 #[track_caller]
 fn finds(name: &str, resources: &str, listed: &str, unknown: &str, expected: &str) {
     let discovered = format!(

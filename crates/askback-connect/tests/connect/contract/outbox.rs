@@ -237,7 +237,7 @@ pub(super) async fn resealed(stores: Stores) {
     one.keeps("the renewal meanwhile", meanwhile).await;
 }
 
-/// The audit tells of what was changed and of nothing else.
+/// The audit records the changes and nothing else.
 pub(super) async fn audited(stores: Stores) {
     let Stores { one, other } = stores.with_record().await;
     one.refuses("a second record", insert(&record(8, 2))).await;

@@ -278,7 +278,7 @@ impl Connection {
         self.session.choose(choices, most);
     }
 
-    /// Forgets a request without a response, because another process sends it.
+    /// Forgets a request without a response, because another process sends the response.
     pub fn let_go(&mut self, call: &RequestId) {
         self.calls.remove(call);
     }

@@ -123,7 +123,7 @@ impl Session {
         }
     }
 
-    /// Opens the session of a fleet that another process has opened, if it can be served here.
+    /// Opens a session that another process of the fleet has opened, if it can be served here.
     pub(super) fn reopened(
         shared: &Arc<Shared>,
         principal: Option<Arc<Principal>>,

@@ -19,7 +19,8 @@ use crate::client::builder;
 
 const NO_WITNESS: &str = "no valid receipt";
 
-/// Draws questions and signs receipts. Something between it and the server changes what passes.
+/// Draws questions and signs receipts. The messages are changed between this front end and the
+/// server.
 #[derive(Clone)]
 struct FrontEnd {
     key: &'static str,
