@@ -421,7 +421,7 @@ async fn what_the_provider_did_not_hear_is_not_hastened() {
         *provider.is_single.lock().unwrap() = true;
         put(&vault, "a", tokens(0)).await.unwrap();
         put(&vault, "a", tokens(1)).await.unwrap();
-        // After a long failure, it is left alone for an hour.
+        // After a long failure, the revocation is not tried again for an hour.
         *provider.is_down.lock().unwrap() = true;
         for _ in 0..9 {
             assert_eq!(vault.revoke_due(&*provider).await.unwrap(), 0);

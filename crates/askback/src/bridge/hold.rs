@@ -22,9 +22,10 @@ const HELD_CALLS: usize = 256;
 /// How calls that wait for the user are held: see [`Bridge::hold`](super::Bridge::hold).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Hold {
-    /// How long after it came a call is given back: less than the client waits.
+    /// How long a call waits before it is given back to the client. Must be less than the client's
+    /// timeout.
     pub after: Duration,
-    /// How long a call goes on that was given back, if it is not made again.
+    /// How long a call that was given back continues, if the client does not repeat it.
     pub keep: Duration,
     /// A sentence that says where the user answers.
     pub place: String,

@@ -67,7 +67,7 @@ fn each_client_has_a_verdict_for_each_tool_that_asks() {
     ];
     assert_eq!(asked, expected);
     assert!(cells(&report, "count").is_empty());
-    // What the tool did without an answer was seen.
+    // The report has the result of the tool without an answer.
     let ended = &report["tools"][0]["clients"][1]["ended"];
     assert_eq!(ended["failed"], false);
     let text = ended["text"].as_str().unwrap_or_default();

@@ -252,7 +252,7 @@ impl Stream {
         self.reader.is_some()
     }
 
-    /// Whether no client reads it, or is expected to resume it.
+    /// Whether no client reads the stream, and none is expected to resume it.
     pub(super) fn is_over(&self, now: Instant, limits: &Limits) -> bool {
         let may_go = !self.open || self.is_followed;
         may_go && self.reader.is_none() && now >= self.left + limits.http.resume

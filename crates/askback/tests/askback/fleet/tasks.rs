@@ -66,7 +66,7 @@ pub(super) fn capabilities() -> Value {
     }})
 }
 
-/// Sends a request of such a client.
+/// Sends a request of a client with these capabilities.
 async fn request(client: &Client, method: &str, mut params: Value) -> Value {
     params["_meta"] = capabilities();
     client.call(method, params).await.answer().await
