@@ -270,7 +270,7 @@ impl HoldingUpstream {
                 let mut state = self.calls.lock();
                 let step = state.held.step(call.id, self.calls.now());
                 if step == Step::GiveBack {
-                    // With the lock of the list, so that the same call made again is not cut off.
+                    // Holds the lock of the list, so that a repeat of the call is not cut off.
                     call.lock().ctx = None;
                 }
                 step
@@ -366,7 +366,8 @@ impl HoldingUpstream {
     }
 }
 
-/// Adds to a tool's result that it is of a call made before: the model may have meant another one.
+/// Adds to a tool's result that it belongs to an earlier call: the model may have meant another
+/// one.
 fn with_origin(done: Forwarded, given_back: Duration) -> Forwarded {
     let Forwarded::Result { result, revision } = done else {
         return done;

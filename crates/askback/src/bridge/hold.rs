@@ -156,7 +156,7 @@ impl HeldCalls {
         }
     }
 
-    /// Forgets a call that was not made again in time, but remembers that it was made.
+    /// Forgets a call that the client did not repeat in time, but remembers that the call was made.
     pub(super) fn expire(&mut self, id: u64) {
         if let Some(call) = self.calls.remove(&id) {
             if self.expired.len() >= HELD_CALLS {
