@@ -328,7 +328,7 @@ pub(crate) async fn read(
 const DUE: &str = "SELECT id FROM askback_calls WHERE NOT is_over AND
      (node IS NULL AND wake <= $1 OR node IS NOT NULL AND lease <= $1) LIMIT $2";
 
-/// Whether any call has to go on. Usually none has.
+/// Whether any call has to continue. Usually none does.
 pub(crate) async fn is_due(client: &impl GenericClient, now: Millis) -> Result<bool, Failure> {
     Ok(row(client, DUE, &[&integer(now), &1_i64]).await?.is_some())
 }

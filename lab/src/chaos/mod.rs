@@ -282,7 +282,8 @@ async fn make_trouble(scene: Arc<Scene>) -> io::Result<()> {
 /// within seconds.
 const MAX_ENDED_BEFORE: u64 = 1000;
 
-/// How long calls go on until the engines have failed once and work again.
+/// The maximum time to wait until the engines have failed once and work again. Calls continue
+/// meanwhile.
 const FIRST_FAILURE: Duration = Duration::from_secs(60);
 
 /// The minimum time between two failures of the engines. The maximum is twice as long.
@@ -313,7 +314,7 @@ async fn one_call(
     let ended = Instant::now();
     let state = scene.calls().remove(name).unwrap_or_default();
     let is_failed = matches!(outcome, Outcome::Failed(_));
-    // If no process is killed, there is no reason for it.
+    // If no process is killed, a call has no reason to fail before its first question.
     let is_before = is_failed && state.asked == 0 && !scene.is_calm;
     tally.questions += u64::from(state.asked);
     tally.calls += u64::from(!is_before);

@@ -288,7 +288,7 @@ limits! {
         change_delay: Duration = Duration::from_millis(50);
         /// The maximum number of values in one completion (the limit of the specification).
         completion_values: usize = 100;
-        /// How long calls and their questions may go on when the server stops.
+        /// How long calls and their questions may continue when the server stops.
         shutdown: Duration = Duration::from_secs(30);
         /// How long the calls on a stream, such as standard input and output, may go on after the
         /// client has closed its side. A client may close it right after its last request.

@@ -83,7 +83,7 @@ pub(super) enum Arrival {
     First(u64),
     /// A repeat of a call that was given back at this time.
     Again(u64, Duration),
-    /// One that is not held, since too many are.
+    /// A call that is not held, because too many calls are.
     Surplus,
 }
 

@@ -37,7 +37,7 @@ fn replace(intent: &IntentRow) -> Change {
     Change::replace(intent, intent.version - 1).audited(&granted())
 }
 
-/// The oldest closed intents of a user give way.
+/// The oldest closed intents of a user are removed for newer ones.
 pub(super) async fn crowded(Stores { one, other }: Stores) {
     let add = async |store: &Store, id: u8, subject: &str, end: Millis| {
         let room = IntentRoom {

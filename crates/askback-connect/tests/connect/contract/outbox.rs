@@ -314,7 +314,7 @@ pub(super) async fn followed(stores: Stores) {
     assert_eq!(seen, AT_A_TIME * EACH);
 }
 
-/// The oldest lines of a user and an event give way.
+/// The oldest lines of a user and an event are removed for newer ones.
 pub(super) async fn crowded(Stores { one, other }: Stores) {
     use AuditEvent::{Burned, Used, WrongPerson};
 

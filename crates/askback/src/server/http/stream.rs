@@ -265,7 +265,8 @@ impl Stream {
         Some(Outgoing::moved(only, room))
     }
 
-    /// Without limits no events are kept for resumption.
+    /// Returns the unread events, or the state of the stream. If `keep` is `None`, no events are
+    /// kept for resumption.
     pub(super) fn read(
         &mut self,
         reader: u32,

@@ -333,8 +333,8 @@ async fn a_server_ends_with_its_input_whatever_it_works_on() {
     assert_eq!(host.lines().last().unwrap(), "good bye");
 }
 
-/// The id of the `nth` started process, once it has printed it. It prints the id on another stream,
-/// which may arrive later than its question.
+/// The id of the `nth` started process, once the process has printed it. The id arrives on another
+/// stream than the question, and may be later.
 async fn process(host: &Scripted, nth: usize) -> String {
     loop {
         let lines = host.lines();

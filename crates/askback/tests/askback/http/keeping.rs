@@ -30,7 +30,7 @@ const HOSTILE: usize = 50;
 
 const MOST: usize = 32 << 20;
 
-/// In bytes.
+/// The length of the text that `says` returns, in bytes.
 const SAID: usize = 32 << 10;
 
 /// All runnable tasks run in this time.
