@@ -170,7 +170,7 @@ fn a_notification_of_an_unknown_call_is_listed_with_the_only_call_around_it() {
             CALL,
             ODD,
             r#"> {"id":2,"method":"tools/call","params":{"name":"ring"}}"#,
-            // Two calls go on.
+            // Two calls are open.
             ODD,
             r#"< {"id":1,"result":{}}"#,
             ODD,

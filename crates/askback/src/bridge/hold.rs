@@ -54,7 +54,7 @@ impl CallKey {
 pub(super) struct HeldCalls {
     last: u64,
     calls: BTreeMap<u64, HeldCall>,
-    /// Calls that were given back and not made again in time: the next one may repeat an effect.
+    /// Calls that were given back and not repeated in time: the next one may repeat an effect.
     expired: VecDeque<CallKey>,
 }
 
@@ -62,8 +62,8 @@ pub(super) struct HeldCalls {
 #[derive(Debug)]
 struct HeldCall {
     key: CallKey,
-    /// For the request that waits for the call: how long it may wait, since when, and when it last
-    /// reported progress.
+    /// For the request that waits for the call: how long it may wait, since when, and when progress
+    /// was last sent.
     after: Duration,
     since: Duration,
     last_progress: Duration,
@@ -166,7 +166,8 @@ impl HeldCalls {
         }
     }
 
-    /// Whether the same call expired. That is said once: the call after it is a new one.
+    /// Whether this call has expired before. Returns true only once: the call after it is a new
+    /// one.
     pub(super) fn take_expired(&mut self, key: &CallKey) -> bool {
         let at = self.expired.iter().position(|expired| expired == key);
         at.is_some_and(|at| self.expired.remove(at).is_some())
@@ -199,7 +200,7 @@ impl HeldCalls {
         Step::Wait(end.into_iter().chain(progress).min())
     }
 
-    /// When a call that was given back is given up; `None` if a request waits for it.
+    /// When a call that was given back expires; `None` if a request waits for it.
     pub(super) fn until(&self, id: u64, keep: Duration) -> Option<Duration> {
         let given_back = self.calls.get(&id)?.given_back?;
         Some(given_back.saturating_add(keep))

@@ -86,7 +86,7 @@ pub(super) enum MessageEffect {
     Refused(ReceivedMessage, NoRoom),
     Nothing,
     Answered(Vec<u8>),
-    /// Answered already. The other processes must be told of the change.
+    /// The request is already answered. The other processes must be told of the change.
     Chosen(Vec<u8>),
     Work(u32, Vec<Work>),
 }
