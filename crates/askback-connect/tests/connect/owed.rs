@@ -41,7 +41,7 @@ async fn check(is_single: bool, second: fn() -> Grant, first: &[(TokenKind, Stri
         *provider.is_single.lock().unwrap() = is_single;
         put(&vault, "ada-l", tokens(0)).await.unwrap();
         put(&vault, "ada-l", second()).await.unwrap();
-        // The replaced account is not listed as a pending revocation.
+        // The pending revocation of the first grant is not listed as an account.
         assert_eq!(vault.accounts(&ada()).await.unwrap().len(), 1);
         vault.revoke_due(&*provider).await.unwrap();
         assert_eq!(*provider.revoked.lock().unwrap(), first);
@@ -84,7 +84,7 @@ async fn who_connects_again_keeps_the_new_tokens() {
         assert_eq!(vault.revoke_due(&*provider).await.unwrap(), 0);
         assert!(provider.revoked.lock().unwrap().is_empty());
         assert_eq!(lines(&vault, AuditEvent::RevocationSpared).await, 1);
-        // The token is checked repeatedly, but recorded once.
+        // The revocation is checked repeatedly, but recorded once.
         for _ in 0..3 {
             stage.clock.turn(2 * HOUR);
             assert_eq!(vault.revoke_due(&*provider).await.unwrap(), 0);
