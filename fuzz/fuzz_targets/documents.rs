@@ -90,7 +90,7 @@ struct Strict {
 }
 
 impl Strict {
-    /// The same, with empty text treated as absent.
+    /// Treats empty texts as absent.
     fn without_empty(self) -> Lenient {
         let text = |text: &String| !text.is_empty();
         let texts = |texts: Vec<String>| texts.into_iter().filter(text).collect();

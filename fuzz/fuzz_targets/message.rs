@@ -67,7 +67,7 @@ fn read_in_one_go(text: &[u8]) {
     assert_eq!(ClientRequest::parse(&call.method, params), Ok(request));
 }
 
-/// Reading a call at once and step by step give the same result.
+/// Reading a call at once and reading it step by step give the same result.
 fn read_at_once(text: &[u8]) {
     let Ok(ReceivedMessage::Request(received)) =
         ReceivedMessage::parse(text, &Limits::default(), &[])

@@ -64,7 +64,7 @@ impl Airline {
         let routes = Router::new().route("/miles", get(tell));
         let service = routes.with_state(Arc::clone(&state));
         let server = tokio::spawn(async move {
-            // It only ends with its listener.
+            // The server only ends with its listener.
             let _ = axum::serve(listener, service).await;
         });
         Ok(Self {

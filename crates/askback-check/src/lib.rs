@@ -37,7 +37,7 @@ use self::{
 /// A tool that may be called.
 #[derive(Debug, Clone, PartialEq)]
 pub struct NamedTool {
-    /// Its name.
+    /// The tool's name.
     pub name: String,
     /// The arguments.
     pub arguments: Map<String, Value>,
@@ -52,9 +52,9 @@ pub struct Scope {
     pub only: Option<Revision>,
     /// The tools that the user named.
     pub tools: Vec<NamedTool>,
-    /// The same server for another principal.
+    /// How to reach the same server as another principal.
     pub other: Option<Way>,
-    /// After how long a state should have expired.
+    /// The time after which a state should have expired.
     pub lapse: Option<Duration>,
 }
 
@@ -67,7 +67,7 @@ pub enum UnknownName {
     Tool {
         /// The name of the tool.
         name: String,
-        /// The names of the tools that it lists.
+        /// The names of the tools that the server lists.
         listed: BTreeSet<String>,
     },
 }

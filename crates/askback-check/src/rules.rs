@@ -259,7 +259,8 @@ rules! {
     UNREQUESTED Any ["SU-01" Must V26_07..=NOW] "A subscription brings nothing that was not asked for.";
     STREAM_BUFFERING Http ["HT-17" Should V26_07..=NOW] "A stream of events says `X-Accel-Buffering: no`.";
 
-    // Only tools with `readOnlyHint` and without required arguments, and tools that the user named.
+    // These rules call only tools with `readOnlyHint` and without required arguments, and tools
+    // that the user named.
     "no tool that was called did this: name one with --tool":
     UNDECLARED_QUESTIONS Any ["MR-13" Must V26_07..=NOW]
         "A result asks nothing that the client has not declared it can be asked."

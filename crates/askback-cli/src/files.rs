@@ -54,7 +54,8 @@ const PASSED_OVER: [&str; 6] = [
 pub struct WatchedFiles {
     paths: UnboundedReceiver<PathBuf>,
     changed: BTreeSet<PathBuf>,
-    /// When the server was restarted for the last report, and how many times in a row for the same files.
+    /// For the last report: when the server was started again, the files, and how many times in a
+    /// row they changed.
     started: Option<Instant>,
     last: Vec<PathBuf>,
     repeats: u32,

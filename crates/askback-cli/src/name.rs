@@ -71,7 +71,7 @@ const EXTENSIONS: &[&str] = &[
     "cjs", "cs", "dll", "go", "jar", "js", "mjs", "php", "py", "rb", "sh", "ts",
 ];
 
-/// Script names that are too generic.
+/// Script names that are too generic to name a server.
 const SCRIPTS: &[&str] = &["__main__", "app", "cli", "index", "main", "mod", "server"];
 
 /// Folder names that are too generic.

@@ -37,7 +37,7 @@ pub fn hint() -> Words {
     )
 }
 
-/// Adds a hint to such an error.
+/// Adds the hint to an error if [`is_meant_by_error`] recognizes its message.
 pub fn hinted(error: Error, message: &str) -> Error {
     match is_meant_by_error(message) {
         true => error.hint(hint()),

@@ -224,7 +224,8 @@ impl KeyFiles {
         let first = match previous {
             Some(mut previous) => {
                 if self.last_in_list()?.as_ref() != Some(&previous.last) {
-                    // It is missing after a crash.
+                    // The last receipt is missing in the list if the process crashed before writing
+                    // it there.
                     self.append(&mut previous)?;
                 }
                 previous.first

@@ -211,7 +211,7 @@ impl Role {
     /// The words that select this client. `None` for askback itself.
     pub fn played(self) -> Option<Words> {
         let known = self.client.and_then(KnownClient::named);
-        // The limits of a known client need no words.
+        // What a known client does not support follows from its name, so it is not listed.
         let less = Ability::ALL
             .into_iter()
             .filter(|ability| !self.can(*ability) && known.is_none_or(|it| it.can(*ability)));

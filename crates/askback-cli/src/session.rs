@@ -137,7 +137,7 @@ enum ServerStderr {
 pub enum Answers {
     Person,
     Script(Script),
-    /// This front end, which is a program and not a user.
+    /// A front end that is a program, not a user.
     Leaf {
         leaf: Box<dyn Leaf>,
         /// Whether it answers sampling requests with tool calls.
@@ -418,7 +418,7 @@ fn unopened(error: ClientError, reach: &Reach) -> Error {
     }
 }
 
-/// The same, but reports a missing working directory instead of a missing program.
+/// Converts an error, and reports a missing working directory instead of a missing program.
 fn unreached(error: ClientError, reach: &Reach) -> Error {
     let ClientError::Unreachable(why) = &error else {
         return failed(error);
@@ -506,7 +506,7 @@ pub fn with_page(mut terminal: Box<dyn Leaf>, limits: &Limits) -> Result<Box<dyn
     Ok(Box::new(Leaves::new(terminal, vec![Box::new(page)])))
 }
 
-/// Serves the page in a browser.
+/// Starts the web server for the page.
 pub fn page(limits: &Limits) -> Result<WebPage, Error> {
     WebPage::start(limits).map_err(|error| {
         Error::usage(words!("the page cannot be served: {}", given(error)))

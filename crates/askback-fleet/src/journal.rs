@@ -52,7 +52,7 @@ pub(crate) async fn park(
     };
     let events: usize = request.events.iter().map(|it| it.message.len()).sum();
     let bytes = request.record.len() + request.status.map_or(0, <[u8]>::len) + events;
-    // The share of an owner is for calls that begin: one that goes on is not lost for another.
+    // Only a new call counts against its owner's share: a call that continues must not be lost.
     let owner = request.owner.filter(|_| !is_known);
     let room = held(transaction, "askback_calls", owner).await?;
     share::admit_claim(room, OVERHEAD + bytes, max_bytes)?;
@@ -167,7 +167,7 @@ pub(crate) fn id(bytes: &[u8]) -> [u8; 16] {
     bytes.try_into().unwrap_or_default()
 }
 
-/// A call as the process sees it that has taken it.
+/// Reads a call for the process that has taken it.
 async fn taken(
     transaction: &Transaction<'_>,
     call: CallId,
@@ -299,7 +299,7 @@ pub(crate) async fn read(
     most: usize,
 ) -> Result<Option<Log>, Failure> {
     let (call, session) = (&call.0[..], &session.0[..]);
-    // It is read before the messages: a call that is over gets no more of them.
+    // The end is read before the messages: a call that is over gets no more of them.
     let select = "SELECT is_over FROM askback_calls WHERE id = $1 AND session = $2";
     let Some(found) = row(client, select, &[&call, &session]).await? else {
         return Ok(None);
@@ -328,7 +328,7 @@ pub(crate) async fn read(
 const DUE: &str = "SELECT id FROM askback_calls WHERE NOT is_over AND
      (node IS NULL AND wake <= $1 OR node IS NOT NULL AND lease <= $1) LIMIT $2";
 
-/// Whether any call has to go on. Usually none has.
+/// Whether any call has to continue. Usually none does.
 pub(crate) async fn is_due(client: &impl GenericClient, now: Millis) -> Result<bool, Failure> {
     Ok(row(client, DUE, &[&integer(now), &1_i64]).await?.is_some())
 }
@@ -448,7 +448,8 @@ async fn keep(
             break;
         }
     }
-    // Another process may have noted it meanwhile. That it has ended outlives each note.
+    // Another process may have stored a note meanwhile. An ended session stays ended, whatever
+    // notes follow.
     let insert = "INSERT INTO askback_sessions (id, owner, size, ended_at, note, expires)
          VALUES ($1, $2, $3, $4, $5, $6)
          ON CONFLICT (id) DO UPDATE SET size = excluded.size, ended_at = excluded.ended_at,

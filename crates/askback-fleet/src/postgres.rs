@@ -73,7 +73,7 @@ impl PostgresStore {
 const MIN_RECONNECT_PAUSE: Duration = Duration::from_millis(50);
 const MAX_RECONNECT_PAUSE: Duration = Duration::from_secs(1);
 
-/// The longest outage for which an operation that takes a lease is repeated.
+/// An operation that takes a lease is not repeated, however short the outage was.
 const NOT_REPEATED: Duration = Duration::ZERO;
 
 /// Rejects a lease of which half is over, because the operation has waited for PostgreSQL. Its transaction is rolled back,

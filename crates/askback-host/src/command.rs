@@ -53,7 +53,7 @@ pub(crate) enum LineMeaning {
     /// Start a text of several lines that ends with a line with only a dot.
     Lines,
     More,
-    /// Show the link alone, to be copied.
+    /// Show only the link, to be copied.
     Link,
     Code,
     Wire(MessageSelection),

@@ -356,7 +356,7 @@ impl Remarks {
         }
     }
 
-    /// The number of lines that a server that has answered had written during its start.
+    /// Reports how many lines a server had written during its start, once it has answered.
     pub(crate) fn started(&mut self) -> Option<Remark> {
         if self.is_opening || self.held == 0 {
             return None;

@@ -89,7 +89,7 @@ impl Completing {
     }
 }
 
-/// Waits until the user has paused typing long enough for a lookup.
+/// Waits for the pause in typing after which suggestions are looked up.
 pub async fn pause() {
     sleep(PAUSE).await;
 }

@@ -176,7 +176,7 @@ fn endpoint(reach: &Reach, what: &'static str, url: &str) -> Result<Url, Authori
     reach.url(url).ok_or_else(bad)
 }
 
-/// The same for a URL that a browser opens.
+/// Like [`endpoint`], for the authorization endpoint, which a browser opens.
 fn browsed(reach: &Reach, url: &str) -> Result<Url, AuthorizationError> {
     let read = endpoint(reach, AUTHORIZATION_ENDPOINT, url)?;
     match is_plain(url) {

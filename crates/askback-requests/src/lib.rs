@@ -309,7 +309,7 @@ mod tests {
         for (method, is_answered) in [
             (Method::GET, true),
             (Method::HEAD, true),
-            // It may have been processed.
+            // A POST may have been processed.
             (Method::POST, false),
         ] {
             let name = method.clone();

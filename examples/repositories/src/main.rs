@@ -32,7 +32,7 @@ const USAGE: &str = "usage: repositories FOLDER [ADDRESS]\n       repositories F
 /// The default address of the pages. GitHub redirects the browser there.
 const ADDRESS: &str = "127.0.0.1:4000";
 
-/// How often to tell GitHub about disconnected accounts.
+/// The interval at which GitHub is told about disconnected accounts.
 const REVOCATIONS: Duration = Duration::from_secs(60);
 
 /// Lists the repositories of the person at GitHub.

@@ -36,7 +36,7 @@ pub(super) struct Running {
 
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Memory {
-    /// Its proportional share of the memory, in KiB.
+    /// The program's proportional share of the memory (PSS), in KiB.
     pub(super) kib: f64,
 }
 
@@ -112,7 +112,7 @@ impl Programs {
     pub(super) fn stdio_client(&self, peer: Peer, load: [&str; 2]) -> Command {
         let mut command = Command::new(self.client(peer));
         command.args(load).arg("--stdio");
-        // Otherwise the server would inherit the core of the client that starts it.
+        // Without this, the server would inherit the core of the client that starts it.
         command.args(["taskset", "-c", &SERVERS.to_string()]);
         command.arg(&self.askback).arg("--stdio");
         command
@@ -205,7 +205,7 @@ impl Running {
 
 impl Drop for Running {
     fn drop(&mut self) {
-        // It may already have ended.
+        // The process may already have ended.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

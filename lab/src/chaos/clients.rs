@@ -29,7 +29,8 @@ use crate::install;
 /// ten seconds before that.
 pub(super) const PATIENCE: Duration = Duration::from_secs(130);
 
-/// How often our client resumes a stream, or sends a round again, while nothing arrives.
+/// How many times in a row our client resumes a stream, or sends a round again, while nothing
+/// arrives.
 const RESUMPTIONS: u32 = 5;
 
 /// The packages to install, the same as for the interop suite.
@@ -135,13 +136,15 @@ impl Kind {
     /// Whether the client gives up a call whose connections were broken this often, and then reports this error.
     pub(super) fn gives_up(&self, broken: u32, error: &str) -> bool {
         match self.sdk {
-            // It sends a round up to five times in a row (`limits.http.stream_resumptions`). A balancer without a live
-            // process answers the last attempt itself, as 502 or 503.
+            // Our client sends a round up to five times in a row
+            // (`limits.http.stream_resumptions`). A balancer without a live process answers the
+            // last attempt itself, as 502 or 503.
             Sdk::Askback if self.revision == Revision::LATEST => {
                 let is_away = ["went away", "HTTP status 502", "HTTP status 503"];
                 broken >= RESUMPTIONS && is_away.iter().any(|why| error.contains(why))
             }
-            // It resumes a stream as often while nothing arrives. A fleet that has lost the stream refuses that.
+            // Our client resumes a stream as many times while nothing arrives. A fleet that has
+            // lost the stream refuses to resume it.
             Sdk::Askback => {
                 broken > RESUMPTIONS
                     && error.contains("its stream of events broke off")

@@ -196,7 +196,7 @@ impl Engines {
 
 pub(super) type SharedEngines = Arc<Mutex<Engines>>;
 
-/// Runs a blocking action on the engines in a thread for such work.
+/// Runs a blocking action on the engines in a thread for blocking work.
 async fn apply(
     engines: &SharedEngines,
     action: impl FnOnce(&mut Engines) + Send + 'static,

@@ -282,7 +282,8 @@ async fn make_trouble(scene: Arc<Scene>) -> io::Result<()> {
 /// within seconds.
 const MAX_ENDED_BEFORE: u64 = 1000;
 
-/// How long calls go on until the engines have failed once and work again.
+/// The maximum time to wait until the engines have failed once and work again. Calls continue
+/// meanwhile.
 const FIRST_FAILURE: Duration = Duration::from_secs(60);
 
 /// The minimum time between two failures of the engines. The maximum is twice as long.
@@ -313,7 +314,7 @@ async fn one_call(
     let ended = Instant::now();
     let state = scene.calls().remove(name).unwrap_or_default();
     let is_failed = matches!(outcome, Outcome::Failed(_));
-    // If no process is killed, there is no reason for it.
+    // If no process is killed, a call has no reason to fail before its first question.
     let is_before = is_failed && state.asked == 0 && !scene.is_calm;
     tally.questions += u64::from(state.asked);
     tally.calls += u64::from(!is_before);
@@ -390,7 +391,7 @@ struct Scene {
     nodes: Nodes,
     engines: SharedEngines,
     trouble: EngineTrouble,
-    /// How often the engines have failed and worked again.
+    /// How many times the engines have failed and worked again.
     engine_failures: AtomicU64,
     gateway: Option<Gateway>,
     is_calm: bool,
@@ -505,7 +506,7 @@ impl Scene {
         let most = match (kind.resends(), kind.revision == Revision::LATEST) {
             (true, _) => moments.len(),
             (false, false) => 6,
-            // They do not resume between rounds, either.
+            // These clients do not resume between rounds, either.
             (false, true) => 3,
         };
         let count = self.below(3);

@@ -456,7 +456,7 @@ async fn stored(mut fleet: Fleet) -> Result<()> {
     assert_eq!(fleet.hear_of("given").await?, 0);
     let (first, _) = fleet.called(1).await?;
     fleet.kill(0).await?;
-    // Its earlier output does not matter.
+    // The earlier output of the process does not matter.
     let others = CALLS[1] + CALLS[2];
     fleet.call(&[(1, CALLS[1]), (2, CALLS[2])]).await?;
     let mut called = first;

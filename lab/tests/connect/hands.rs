@@ -18,7 +18,7 @@ use crate::{
 enum Wrong {
     /// Another user opens the link, and signs in as themselves.
     OtherSignsIn,
-    /// The same, but the other user is already signed in.
+    /// Another user opens the link, and is already signed in.
     OtherIsSignedIn,
     /// A character of the link is changed.
     Edited,

@@ -1,4 +1,5 @@
-//! Clients of others: each prints the link that it gets, and its user opens the link in the same browser.
+//! Third-party clients: each prints the link that it gets, and its user opens the link in the same
+//! browser.
 
 use std::{
     path::{Path, PathBuf},

@@ -227,7 +227,7 @@ async fn the_keyboard_reaches_what_can_be_used() -> Result<()> {
         (&query["card"], &query["choice"]),
         (&"777".to_owned(), &"yes".to_owned())
     );
-    // The same with a mouse.
+    // With a mouse, too.
     person.back().await?;
     person.fill("Card", "778").await?;
     person.click("button", "Take").await?;

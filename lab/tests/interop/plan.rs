@@ -44,7 +44,7 @@ pub(crate) enum Scenario {
     Progress,
     Cancellation,
     Crash,
-    /// Through `askback wrap` alone.
+    /// Only through `askback wrap`.
     Link,
     ServerCrash,
 }

@@ -127,7 +127,7 @@ impl Program {
             .await
     }
 
-    /// The same for a server that prints it to stderr.
+    /// Like `serve`, for a server that prints its address to stderr.
     pub(crate) async fn serve_on_stderr(&self) -> Result<Serving> {
         let mut command = self.command();
         command

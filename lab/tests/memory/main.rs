@@ -400,7 +400,7 @@ async fn assert_bounded(kind: Kind) {
         held <= allowed,
         "{kind:?}: {held} bytes are held, and {kept} said to be"
     );
-    // Otherwise the test has measured nothing.
+    // If less was kept, the test has measured nothing.
     assert!(!kind.is_large() || kept > MOST / 2, "{kind:?}: {kept}");
     drop(open);
     serving.abort();

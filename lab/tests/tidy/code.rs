@@ -7,7 +7,7 @@ pub(crate) fn code(text: &str) -> String {
     code[..tests.unwrap_or(code.len())].to_owned()
 }
 
-/// The same without the content of string literals.
+/// Returns the code as [`code`] does, without the content of string literals.
 pub(crate) fn words(text: &str) -> String {
     strip(&code(text), false)
 }

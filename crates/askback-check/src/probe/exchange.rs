@@ -208,7 +208,7 @@ impl Reply {
         let message = json::message_text(bytes).unwrap_or_default();
         let taken = match read_members(&message, READ_DEPTH) {
             Some(Value::Array(batch)) => {
-                // It is valid JSON, so its parts can be read.
+                // The message is valid JSON, so its parts can be read.
                 let written: Vec<&RawValue> = serde_json::from_str(&message).unwrap_or_default();
                 let messages = batch.into_iter().zip(written);
                 messages

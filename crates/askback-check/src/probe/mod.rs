@@ -63,7 +63,7 @@ pub enum Way {
 pub struct Bounds {
     /// The limits for reading and waiting; `wire.request` is the timeout of an answer.
     pub limits: askback::Limits,
-    /// The timeout of a process's start and first answer, if it is longer.
+    /// The timeout for a process's start and first answer, if it is longer than `wire.request`.
     pub start: Duration,
     /// The maximum number of messages that are read while waiting for one answer.
     pub messages: usize,
@@ -364,7 +364,8 @@ impl Speaker {
         }
         set(SESSION_ID, self.session.as_deref());
         if is_modern {
-            // They repeat the body (2026-07-28, basic/transports/streamable-http, Standard Request Headers).
+            // The headers repeat the body (2026-07-28, basic/transports/streamable-http, Standard
+            // Request Headers).
             let message: Value = serde_json::from_slice(&sent.body).unwrap_or_default();
             if let Some(method) = message["method"].as_str() {
                 set("mcp-method", Some(method));

@@ -36,7 +36,7 @@ struct Shared {
     requests: Requests,
 }
 
-/// The URL of a server, and what is sent to it.
+/// A server's URL, and what is sent with each request.
 pub struct Site {
     /// The URL.
     pub url: Url,
@@ -46,7 +46,7 @@ pub struct Site {
     pub credentials: Vec<String>,
     /// The stored tokens. No sign-in takes place.
     pub authorizer: Option<Arc<Authorizer>>,
-    /// The same for our client.
+    /// The URL and the headers, as the askback client takes them.
     pub transport: Http,
 }
 
@@ -72,7 +72,7 @@ impl Wire {
             Self::Process(None) => return Reply::unsent(sent).end,
             Self::Process(Some(child)) => {
                 bounds.shows(&WireEvent::Sent(&sent.body));
-                // Read what it wrote before it went away, too.
+                // If the server went away, what it wrote before is still read.
                 if child.send(sent.body.clone()).await.is_ok() && sent.wait == Wait::Nothing {
                     return End::Done;
                 }

@@ -265,7 +265,8 @@ mod tests {
                 format!("{module}; 'a' is not a package"),
                 "has the name of a package",
             ),
-            // Its own error, whatever was printed before it or is in its stack.
+            // Whatever the program printed first, or has in its stack trace, its own error is
+            // shown.
             (format!("{colours}{own}"), ""),
             ("out of luck".into(), ""),
         ] {

@@ -23,7 +23,7 @@ impl Trials<'_> {
         let Some(mut probe) = self.open() else { return };
         let seen = probe.initialize(self.revision.as_str()).await;
         if seen.is_silent() {
-            // It answered before, so only this start is slow.
+            // The server answered before, so only this start is slow.
             return;
         }
         self.message(&seen);

@@ -179,7 +179,8 @@ async fn wait(args: AnswerArgs) -> Result<(), Error> {
     });
     let mut lock = None;
     if args.detached {
-        // The program that started it may have a terminal, which ends its processes.
+        // Leaves the terminal of the program that started this one, because a closing terminal ends
+        // its processes.
         let _ = rustix::process::setsid();
         lock = PageLock::take(args.asks.as_deref()).map_err(cannot_wait)?;
         if lock.is_none() {

@@ -90,7 +90,7 @@ pub struct CallArgs {
 }
 
 impl CallArgs {
-    /// The same, with the server taken from the words if one of them names it.
+    /// Takes the server from the words if one of them names it.
     ///
     /// # Errors
     ///

@@ -245,7 +245,7 @@ async fn deliver(
                     error.hint("The server has answered, so the call may have taken effect.")
                 );
             }
-            // The server would reject it again. Any other failure may be retried.
+            // The server would reject this round again. Any other failure may be retried.
             Err(error) if error.kind == Kind::Server => {
                 turn.end()?;
                 let code = error.answer.as_ref().map(|answer| answer.code);

@@ -93,7 +93,7 @@ pub async fn run(args: ServeArgs) -> Result<(), Error> {
         itineraries,
         directory,
     };
-    // It reads from disk.
+    // Building the server reads from disk.
     let server = tokio::task::spawn_blocking(|| askback_travel::server(options)).await;
     let server = match server {
         Ok(Ok(server)) => server,

@@ -1,4 +1,5 @@
-//! `askback wrap` is a server in front of another server. It answers questions in place of the client.
+//! `askback wrap` is a server in front of another server. It answers questions instead of the
+//! client.
 
 mod bundle;
 mod doctor;

@@ -336,7 +336,8 @@ impl Call {
         }
     }
 
-    /// The line offered for it under this address, if any.
+    /// The command line that makes this call, if it can be offered. `address` is the name on its
+    /// server.
     pub(super) fn offered(&self, address: &str) -> Option<String> {
         match self {
             Self::Tool(..) => line::tool(address),
@@ -430,7 +431,7 @@ fn received<T>(
     Ok(CallOutcome {
         text,
         structured: None,
-        // It was parsed before, so it is valid JSON.
+        // The result was parsed before, so it is valid JSON.
         json: serde_json::from_str(end.raw.get()).unwrap_or_default(),
         failed,
     })

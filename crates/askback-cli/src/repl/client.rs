@@ -23,7 +23,7 @@ use url::Url;
 use super::{Repl, attend, grammar::RootsAction};
 use crate::{error::Error, role::Role, session::Session};
 
-/// How often the shared folders are checked.
+/// The interval between checks of the shared folders.
 const EVERY: Duration = Duration::from_secs(1);
 
 fn choose(

@@ -153,11 +153,12 @@ pub(super) enum Command {
 /// Properties of a command that are known before it runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Facts {
-    /// It fails without the server.
+    /// Whether the command fails without the server.
     pub(super) needs_server: bool,
-    /// A word may be a secret. For a word without a name, only the server's lists can tell.
+    /// Whether an argument may be a secret. Only the server's lists tell which argument a word
+    /// without a name is for.
     pub(super) may_hold_secret: bool,
-    /// It is about the last call, on any server.
+    /// Whether the command is about the last call, on any server.
     pub(super) is_of_last_call: bool,
 }
 
@@ -302,7 +303,7 @@ impl Command {
         }
     }
 
-    /// The tool, prompt or resource that it names, possibly with a server: `SERVER/NAME`.
+    /// The tool, prompt or resource that the command names, possibly with a server: `SERVER/NAME`.
     pub(super) fn name(&mut self) -> Option<&mut String> {
         match self {
             Self::Call { tool: name, .. }

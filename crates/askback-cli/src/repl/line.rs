@@ -149,7 +149,7 @@ fn argument(name: &str, value: &Value, is_it: impl Fn(String) -> bool) -> Option
     ways.push(format!("{name}:={json}"));
     let mut ways = ways.into_iter();
     ways.find(|way| {
-        // It is a single word, also between other words.
+        // The text must be parsed as a single word, also between other words.
         match &words(&format!("a {way} b"))[..] {
             [before, word, after] => {
                 let is_seen = !way.chars().any(acts_or_hides);

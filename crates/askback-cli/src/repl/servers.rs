@@ -40,7 +40,7 @@ pub(super) struct Other {
     pub(super) known: ServerState,
 }
 
-/// The lists from the read with this number, or why it failed.
+/// The lists from the read with this number, or why the read failed.
 pub(super) type LearnedCatalog = (ServerId, u64, Result<Catalog, ClientError>);
 
 impl Repl<'_> {
@@ -347,7 +347,7 @@ impl Repl<'_> {
         let was_gone = was_gone && command.facts().needs_server;
         let done = self.carry_out(command).await;
         if was_gone && done.is_ok() {
-            // It was restarted for the command.
+            // The server was restarted for the command.
             self.session.host.note_presence(server, Presence::There);
         }
         done

@@ -37,7 +37,7 @@ enum Base {
     Home,
     /// The system's folder for application settings.
     Applications,
-    /// The same, but `~/.config` on macOS.
+    /// The system's folder for application settings, but `~/.config` on macOS.
     Config,
 }
 

@@ -18,9 +18,10 @@ use super::input::Input;
 pub enum Layout {
     /// JSON with `mcpServers` or `servers`; comments and trailing commas are allowed.
     Plain,
-    /// The same, among other settings. Servers are optional.
+    /// Like [`Plain`](Self::Plain), in a file with other settings. The file may have no servers.
     Settings,
-    /// The same, with additional servers for each project under `projects`.
+    /// Like [`Settings`](Self::Settings), with additional servers for each project under
+    /// `projects`.
     ClaudeCode,
     /// TOML with `mcp_servers`.
     Codex,
@@ -232,7 +233,7 @@ fn take(
     }
 }
 
-/// The same. Returns whether any section exists.
+/// Like [`take`], but returns whether any section exists instead of failing.
 fn take_any(
     servers: &mut BTreeMap<String, Value>,
     members: &Map<String, Value>,

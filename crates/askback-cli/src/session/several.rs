@@ -207,8 +207,8 @@ pub(super) fn tell_of(target: &Target) {
     }
 }
 
-/// The names that the user sees for the servers. If names look alike, their differing characters are shown by their
-/// numbers, and the user is told.
+/// The names that the user sees for the servers. If names look alike, their differing characters
+/// are shown as code points, and the user is told.
 fn names_apart(first: &Target, others: &[Target]) -> (String, vec::IntoIter<String>) {
     let targets = iter::once(first).chain(others);
     let names: Vec<_> = targets.map(|target| target.name.clone()).collect();

@@ -56,7 +56,8 @@ pub(super) async fn returned(
             Some(_) = connections.join_next() => {}
             accepted = listener.accept(), if next.is_none() => match accepted {
                 Ok((stream, _)) => next = Some(stream),
-                // Too many files are open, or the browser closed the connection. It will retry.
+                // Too many files are open, or the browser closed the connection. The browser will
+                // retry.
                 Err(_) => tokio::time::sleep(Duration::from_millis(50)).await,
             },
             place = places.take(), if next.is_some() => {

@@ -42,7 +42,8 @@ pub struct Case {
     fresh: Option<bool>,
     /// The rules of the case, followed by the suite's.
     pub script: Script,
-    /// Whether a rule of the suite calls tools in place of a model. A client declares this when it connects.
+    /// Whether a rule of the suite plays a model that calls tools. A client declares this when it
+    /// connects.
     pub calls_tools: bool,
     pub rules: RulesOf,
     pub expect: Expect,

@@ -4,7 +4,7 @@ use askback_host::text::without_ci_commands;
 
 use crate::run::{Ran, Run};
 
-/// Sends commands to CI services wherever a server can send text.
+/// A server that puts commands to CI services into every text it sends.
 const SERVER: &str = r#"
 say() { printf '%s\n' "$1"; }
 evil='::error::x\n \t::set-env name=a::b\n::add-mask::c ##[group]d\n##vso[task.complete]e ##teamcity[f]'

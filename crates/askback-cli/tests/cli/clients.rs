@@ -110,7 +110,7 @@ impl Place {
         said.replace(root.trim_end_matches('/'), "ROOT")
     }
 
-    /// The same, and checks that the output has these lines.
+    /// Like `run`, and checks that the output has these lines.
     #[track_caller]
     fn says(&self, words: &[&str], exit: i32, says: &[&str]) -> String {
         let said = self.run(words, exit);
@@ -242,7 +242,7 @@ fn a_yes_to_a_server_of_another_client_is_kept() {
         .env_remove("SUDO_UID");
     let mut terminal = Terminal::start(command, 200);
     terminal.until("yes or no").press("yes").press(ENTER);
-    // It is not a server.
+    // The program is not a server.
     assert_eq!(terminal.ended(), Some(4));
     let rows = terminal.rows().join("\n");
     assert_eq!(rows.matches("printf").count(), 1, "{rows}");

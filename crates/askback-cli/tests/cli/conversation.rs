@@ -7,8 +7,8 @@ use crate::{
     run::{Ran, Run},
 };
 
-/// Its tool returns text, an image and a binary resource. It sends a change notification at each subscription, and a
-/// log message whenever a level is set.
+/// A server whose tool returns text, an image and a binary resource. It sends a change notification
+/// at each subscription, and a log message whenever a level is set.
 const SERVER: &str = r#"
 say() { printf '{"jsonrpc":"2.0",%s}\n' "$1"; }
 while read -r line; do

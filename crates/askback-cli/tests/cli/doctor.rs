@@ -218,7 +218,7 @@ fn a_list_without_an_end_is_told() {
 fn a_long_standard_error_is_no_fault_of_the_answers() {
     const TALKS: &str = r#"yes 'a line of the log' | head -n 100000 >&2; exec "$0" serve travel"#;
     let server = ["--", "sh", "-c", TALKS, ASKBACK];
-    // It answers, even on a slow machine.
+    // The server answers, even on a slow machine.
     let ran = Run::new("doctor-talks", &["doctor", "--json"]);
     let ran = ran.and(&server).run().expect(0);
     assert!(steps(&ran).iter().all(|(_, state)| state == "ok"));
@@ -253,7 +253,7 @@ sleep 60
 #[cfg(unix)]
 #[test]
 fn a_finding_fails_a_strict_run_alone() {
-    // It exits when its input is closed.
+    // The server exits when its input is closed.
     let prompt = SLOPPY.replace("sleep 60", "");
     let run = |name: &str, words: &[&str]| doctor(name, &[words, &["sh", "-c", &prompt]].concat());
     run("lax", &["--"]).expect(0);

@@ -534,7 +534,7 @@ fn a_server_is_given_no_secret_of_ours() {
     .into_iter()
     .fold(run, |run, name| run.set(name, hush))
     .set("ORDINARY", "of the person");
-    // It is not a server, but it was started.
+    // The program is not a server, but it was started.
     let ran = run.run().expect(4);
     let seen = std::fs::read_to_string(ran.scratch.path("seen")).expect("it was started");
     assert!(!seen.contains(hush), "{seen}");

@@ -96,7 +96,7 @@ impl Terminal {
         Self::begin(command.env("XTERM_VERSION", "XTerm(390)"), columns, false)
     }
 
-    /// The same, but a resize rewraps rows, as in most terminals.
+    /// Opens a terminal that rewraps rows when it is resized, as most terminals do.
     pub(crate) fn open_rewrapping(words: &[&str], columns: u16) -> Self {
         let command = Command::new(ASKBACK)
             .args(words)
@@ -299,7 +299,7 @@ impl Terminal {
         self.ended()
     }
 
-    /// The same, but keeps the terminal.
+    /// Like [`end`](Self::end), but keeps the terminal.
     #[track_caller]
     pub(crate) fn ended(&mut self) -> Option<i32> {
         self.drain();
@@ -619,7 +619,7 @@ fn a_text_is_written_in_an_editor() {
 fn a_text_in_an_editor_is_gone_with_the_program_whoever_ends_it() {
     let scratch = Scratch::new("editor-ended");
     let folder = scratch.path("");
-    // It creates a backup file, as many editors do.
+    // The editor creates a backup file, as many editors do.
     let editor = "f() { cp \"$1\" \"$1~\"; echo in the editor; read -r _; }; f";
     let variables = [
         ("VISUAL", editor),

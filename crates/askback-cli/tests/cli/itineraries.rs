@@ -95,7 +95,7 @@ impl Agency {
         self.call(authorization, "tools/call", &params)
     }
 
-    /// The same in a session. Returns the last message.
+    /// Saves an itinerary in a session. Returns the last message.
     fn save_in_session(&self, file: &str) -> String {
         let hello = json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
             "protocolVersion": "2025-11-25",

@@ -42,7 +42,7 @@ fn a_new_server_builds_and_passes_as_it_is() {
         assert!(!text.contains("{{name}}"), "{}", file.display());
     }
 
-    // It is inside this workspace but not a member of it.
+    // The new package is inside this workspace but not a member of it.
     let manifest = folder.join("Cargo.toml");
     let text = fs::read_to_string(&manifest).expect("a text");
     fs::write(&manifest, text + "\n[workspace]\n").expect("a file");

@@ -582,7 +582,7 @@ fn a_form_that_asks_for_a_secret_takes_none_unawares() {
     const ASKS: &str = r#"{"k":{"method":"elicitation/create","params":{"mode":"form","message":"Sign in.","requestedSchema":{"type":"object","properties":{"user":{"type":"string"},"password":{"type":"string"},"age":{"type":"integer"},"api_key":{"type":"string"}}}}}}"#;
     let user = User::new("secret");
     let parked = user.call(ASKS);
-    // In the order of the form, which the server chooses.
+    // The fields are in the order that the server chose.
     let marked = r#""properties":{"user":{"type":"string"},"password":{"type":"string","secret":true},"age":{"type":"integer"},"api_key":{"type":"string","secret":true}}"#;
     let parked = parked.expect(8, marked).parked();
     let id = id(&parked);

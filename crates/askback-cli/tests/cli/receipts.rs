@@ -150,7 +150,7 @@ fn a_person_at_a_terminal_is_told_from_a_script() {
     check(&lines(0, 2), Some(&missing(3)));
     check(&lines(1, 4), Some(&missing(1)));
     check("", Some(&missing(1)));
-    // The last receipt is in a file of its own, too.
+    // The last receipt is also in its own file, so it may be missing in the list.
     let (torn, _) = whole.split_at(whole.len() - 9);
     check(torn, None);
     check(&lines(0, 3), None);
@@ -301,7 +301,7 @@ impl Page {
             .lines()
             .map_while(std::io::Result::ok);
         let line = lines.find(|line| line.contains("http://127.0.0.1:"));
-        // Nothing else of it is read, but it must be able to write.
+        // The rest of stderr is ignored, but the program must be able to write it.
         thread::spawn(move || lines.for_each(drop));
         let line = line.expect("it says where the page is");
         let (_, link) = line.split_once("http://").expect("it has the link");

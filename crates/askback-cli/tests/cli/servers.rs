@@ -42,7 +42,7 @@ impl Place {
     }
 }
 
-/// Its program writes the variable KEY into a file.
+/// A file with a server whose program writes the variable KEY into a file.
 const FILE: &str = r#"{
     // As VS Code writes it.
     "inputs": [{"id": "key", "type": "promptString", "description": "The key", "password": true}],

@@ -434,7 +434,7 @@ fn without_a_terminal_the_command_says_what_to_do() {
         let advice = "Run askback list --url";
         assert_eq!(shown.contains(advice), is_sign_in_advised, "{shown}");
         assert!(shown.contains("--header 'Authorization"), "{shown}");
-        // It leaves no registration either.
+        // The refused sign-in leaves no registration either.
         assert_eq!(desk.issuer.heard("/register"), "");
         assert!(!desk.credentials().exists());
     }
@@ -524,7 +524,7 @@ fn a_client_is_shown_to_its_own_issuer_alone() {
     assert!(screen.contains("registered with"), "{screen}");
     assert!(desk.issuer.heard("/token").is_empty());
 
-    // The same from a file.
+    // A file with the wrong issuer.
     let config = format!(
         r#"{{"mcpServers": {{"it": {{"url": "{}", "oauth": {{"clientId": "mine", "issuer": "https://auth.example.com"}}}}}}}}"#,
         desk.issuer.server()
@@ -563,7 +563,7 @@ fn a_secret_of_the_environment_is_for_a_named_issuer() {
         assert_eq!(code, Some(5), "{shown}");
     }
 
-    // The same from a file.
+    // The options may also be in a file.
     let config = |oauth: &str| {
         let config =
             format!(r#"{{"mcpServers": {{"it": {{"url": "{server}", "oauth": {oauth}}}}}}}"#);

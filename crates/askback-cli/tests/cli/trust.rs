@@ -69,7 +69,7 @@ impl Place {
     #[track_caller]
     fn starts(&self, words: &[&str]) {
         let (exit, stderr, started) = self.run(words);
-        // It is not a server.
+        // The program is not a server.
         assert_eq!((exit, started), (Some(4), true), "{stderr}");
     }
 
@@ -305,7 +305,7 @@ fn what_a_person_agreed_to_just_now_is_not_said_again() {
         if asks {
             terminal.until("yes or no").press("yes").press(ENTER);
         }
-        // It is not a server.
+        // The program is not a server.
         assert_eq!(terminal.ended(), Some(4));
         let rows = terminal.rows().join("\n");
         assert_eq!(rows.matches("touch").count(), 1, "{rows}");

@@ -221,7 +221,7 @@ fn an_agreement_that_was_typed_before_the_question_is_none() {
             let mut talk = Talk::begin(&format!("ahead-{}", typed.len()), is_plain);
             talk.call("link", "| waiting").press(typed);
             if is_plain {
-                // The terminal echoes it when it arrives.
+                // The terminal echoes a line when the line arrives.
                 talk.terminal.until(&format!("\n{}", typed.trim_end()));
             }
             let terminal = talk.ask();

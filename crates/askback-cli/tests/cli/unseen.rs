@@ -59,7 +59,7 @@ fn asked(scratch: &Scratch) -> Terminal {
     )
 }
 
-/// The same, with another way to run the command.
+/// Like [`asked`], with another script that runs the command.
 fn asked_in(scratch: &Scratch, script: &str) -> Terminal {
     let server = scratch.file("server.sh", SERVER);
     scratch.pipe("go");
@@ -153,7 +153,7 @@ fn the_terminal_shows_what_is_typed_while_the_program_is_stopped() {
     let mut terminal = asked_in(&scratch, &script);
     terminal.press("hun").press(CTRL_Z).until("> echo");
     terminal.press("visible").until("visible").press(ENTER);
-    // It asks again, without echo.
+    // The command asks again, without echo.
     terminal.until("SERVER}").until_asked();
     terminal.press("hunter2").press(ENTER);
     terminal.until("| Age");

@@ -553,7 +553,7 @@ mod tests {
         assert!(!page.clone().claim(last + 1));
         let mut claimed = page;
         assert!(claimed.claim(last));
-        // The call waits for it for as long as the user had for the link.
+        // From then on, the call waits as long as the user had to open the link.
         assert!(!claimed.is_over(last + LIFETIME - 1));
         assert!(claimed.is_over(last + LIFETIME));
         // The outcome is recorded even then, because a user must not pay twice.

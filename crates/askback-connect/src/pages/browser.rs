@@ -171,7 +171,8 @@ impl Cookie<'_> {
         self.header(place, &pair, seconds)
     }
 
-    /// The header that sets it without a value. Setting it can only cause one more prompt.
+    /// The header that sets the cookie to a fixed value. An attacker who sets it can only cause one
+    /// more prompt.
     pub(super) fn mark(self, place: &Address) -> Result<HeaderValue, VaultError> {
         self.header(place, &format!("{}=1", self.name(place)), self.seconds())
     }

@@ -63,7 +63,8 @@ impl AccountSource {
         Self::at(url, None, vec![pointer.into()], Vec::new())
     }
 
-    /// The same for the response to JSON that is posted with the token, such as a GraphQL query.
+    /// Like [`document`](AccountSource::document), but posts `body` as JSON, such as a GraphQL
+    /// query.
     ///
     /// # Errors
     ///

@@ -118,7 +118,8 @@ fn of<E: Into<ConnectError>>(key: &'static str) -> impl Fn(E) -> Fault {
     }
 }
 
-/// The same for a URL of an authorization server. Does not quote it, because it may contain a key or a password.
+/// Like [`of`], for a URL of an authorization server. Does not quote the URL, because it may
+/// contain a key or a password.
 fn of_url(key: &'static str) -> impl Fn(AuthorizationError) -> Fault {
     move |error| {
         of(key)(match error {

@@ -86,7 +86,7 @@ impl RevocationWay {
                     Err(error) => Err(error.into()),
                 }
             }
-            // These revoke access tokens only.
+            // These endpoints revoke access tokens only.
             (Way::Bearer(_) | Way::Client(_), TokenKind::Refresh) => {
                 Ok(RevocationOutcome::NotTaken)
             }

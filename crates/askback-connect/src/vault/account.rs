@@ -102,7 +102,8 @@ impl AccountKey {
         self.holder.account(&self.provider, Self::UNNAMED)
     }
 
-    /// Whether it may be this account. An unknown account may be any of the user's at the provider.
+    /// Whether both may be the same account. An unknown account may be any account of the user at
+    /// the provider.
     pub(super) fn may_be(&self, other: &Self) -> bool {
         self == other || *self == other.unnamed()
     }

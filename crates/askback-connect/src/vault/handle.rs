@@ -60,7 +60,7 @@ pub struct Account {
 /// How many times a change is retried after a concurrent change.
 pub(super) const TRIES: u32 = 8;
 
-/// How often old audit records are deleted: once an hour.
+/// The interval between deletions of old audit records, in milliseconds.
 const PURGE_INTERVAL: Millis = 3_600_000;
 
 /// The maximum number of records or keys that are resealed at a time.

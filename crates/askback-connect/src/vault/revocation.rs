@@ -232,7 +232,7 @@ impl Inner {
     /// Makes the spared revocations of an account due now.
     async fn hasten(&self, account: &AccountKey) -> Result<(), VaultError> {
         let now = self.now();
-        // One that is due this soon may be in progress.
+        // A revocation that is due this soon may be in progress.
         let leased = after(now, self.settings.lease);
         for waiting in self
             .store

@@ -16,11 +16,11 @@ pub struct VaultSettings {
     pub lease: Duration,
     /// How long a call waits for another task's renewal. Default: 20 seconds.
     pub wait: Duration,
-    /// How often a waiting call checks for that renewal. Default: 100 milliseconds.
+    /// The interval at which a waiting call checks for that renewal. Default: 100 milliseconds.
     pub poll: Duration,
     /// The pause after a failed renewal or revocation. Doubles with each failure. Default: 30 seconds.
     pub cooldown: Duration,
-    /// The maximum of that pause. Default: one hour.
+    /// The maximum of [`cooldown`](Self::cooldown), as it doubles. Default: one hour.
     pub longest_cooldown: Duration,
     /// How long a token that replaced a rejected one, or an account that was connected again, is doubted. A rejection
     /// in that time does not cause another renewal or question. Default: 10 minutes.

@@ -276,7 +276,7 @@ async fn a_record_in_another_place_does_not_open() {
             let last = events(&vault, Some("acme")).await.pop();
             assert_eq!(last, Some(AuditEvent::RefusedNotAuthentic));
         }
-        // One column does not open in place of another either.
+        // A value that is moved to another column cannot be opened either.
         let mut columns = records[0].clone();
         columns.version += 1;
         columns.sealed.access = columns.sealed.refresh.clone().unwrap();

@@ -615,7 +615,7 @@ async fn an_account_of_fewer_scopes_is_asked_for_again() {
     while scene.accounts(&user).await != ["old"] {
         tokio::task::yield_now().await;
     }
-    // The same link allows another attempt.
+    // The user may open the link again.
     let provider = browser.agree(&link).await;
     browser.come_back(&provider, "new").await.says(200, "new");
     assert_eq!(asked.said.await.unwrap(), "200 new");

@@ -278,7 +278,7 @@ async fn fewer_scopes_are_told_apart_and_nothing_is_lost() {
         ("", ""),
         ("repo admin", "admin"),
         ("admin hooks", "admin hooks"),
-        // Not included unless the third party is known to include it.
+        // A scope includes another one only if the third party is known for that.
         ("repo:status", "repo:status"),
     ] {
         let issuer = git().await;

@@ -330,7 +330,7 @@ async fn a_link_stays_the_same_when_the_server_is_started_again() {
     let client = client_of(&kit).await;
     let again = round(&client, &mut call).await;
     assert_eq!(again, Ok((key.clone(), link.clone())));
-    // The browser that opened it still has it.
+    // Only the browser that opened the link may still use it.
     let mut stranger = scene.browser().at(&kit);
     stranger.get(&link).await.says(403, "not for this browser");
     let mut browser = browser.at(&kit);

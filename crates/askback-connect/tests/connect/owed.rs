@@ -41,7 +41,7 @@ async fn check(is_single: bool, second: fn() -> Grant, first: &[(TokenKind, Stri
         *provider.is_single.lock().unwrap() = is_single;
         put(&vault, "ada-l", tokens(0)).await.unwrap();
         put(&vault, "ada-l", second()).await.unwrap();
-        // It is not listed as a pending revocation.
+        // The pending revocation of the first grant is not listed as an account.
         assert_eq!(vault.accounts(&ada()).await.unwrap().len(), 1);
         vault.revoke_due(&*provider).await.unwrap();
         assert_eq!(*provider.revoked.lock().unwrap(), first);
@@ -84,7 +84,7 @@ async fn who_connects_again_keeps_the_new_tokens() {
         assert_eq!(vault.revoke_due(&*provider).await.unwrap(), 0);
         assert!(provider.revoked.lock().unwrap().is_empty());
         assert_eq!(lines(&vault, AuditEvent::RevocationSpared).await, 1);
-        // It is checked repeatedly, but recorded once.
+        // The revocation is checked repeatedly, but recorded once.
         for _ in 0..3 {
             stage.clock.turn(2 * HOUR);
             assert_eq!(vault.revoke_due(&*provider).await.unwrap(), 0);
@@ -292,7 +292,7 @@ async fn what_is_told_of_a_dead_token_is_told_of_a_live_one() {
     // As far as is known, the token is valid.
     check_access_alone(None, &[], vec![], &[OLD], Revoked).await;
     check_access_alone(Some(2 * HOUR), &[], vec![], &[OLD], Revoked).await;
-    // It has expired, whatever the provider says.
+    // The token has expired, whatever the provider says.
     for heard in [RevocationOutcome::Unknown, RevocationOutcome::Revoked] {
         for expires in [0, HOUR] {
             let dead = [(OLD, heard)];
@@ -301,7 +301,7 @@ async fn what_is_told_of_a_dead_token_is_told_of_a_live_one() {
             check_access_alone(Some(expires), &dead, failed(), &[OLD], RevocationFailed).await;
         }
     }
-    // It should be valid, but the provider does not know it.
+    // The token should be valid, but the provider does not know it.
     let dead = [(OLD, RevocationOutcome::Unknown)];
     check_access_alone(None, &dead, vec![], &[OLD, NEW], Revoked).await;
     let both = [
@@ -421,7 +421,7 @@ async fn what_the_provider_did_not_hear_is_not_hastened() {
         *provider.is_single.lock().unwrap() = true;
         put(&vault, "a", tokens(0)).await.unwrap();
         put(&vault, "a", tokens(1)).await.unwrap();
-        // After a long failure, it is left alone for an hour.
+        // After a long failure, the revocation is not tried again for an hour.
         *provider.is_down.lock().unwrap() = true;
         for _ in 0..9 {
             assert_eq!(vault.revoke_due(&*provider).await.unwrap(), 0);

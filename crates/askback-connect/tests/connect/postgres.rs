@@ -300,7 +300,7 @@ async fn a_dump_shows_no_secret() {
             .map(|byte| format!("{byte:02x}"))
             .collect::<String>()
     };
-    // It contains the records, and bytes have this form.
+    // The dump contains the records, and shows bytes as hexadecimal digits.
     for there in ["github", "weather", "gitlab", &hex(&wrapped.bytes)] {
         assert!(dump.contains(there), "{there}");
     }

@@ -411,7 +411,7 @@ async fn the_subject_and_the_tenant_are_in_the_claims_that_are_named() {
         ("uid", Some("tid"), Some((Some("acme"), "u-1"))),
         ("missing", None, None),
         ("sub", Some("missing"), None),
-        // It must be a number.
+        // `exp` is a number, not a text.
         ("exp", None, None),
     ] {
         let oidc = changed(|_| {}).await;

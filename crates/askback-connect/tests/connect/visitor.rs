@@ -305,7 +305,7 @@ pub(crate) struct Shown {
 }
 
 impl Browser {
-    /// The same browser, sending its requests to another process.
+    /// Returns this browser, with its cookies, for requests to another process.
     pub(crate) fn at(&self, kit: &Connections) -> Self {
         let (pages, jar) = (kit.pages(), self.jar.clone());
         Self { pages, jar }

@@ -10,7 +10,8 @@ use serde_json::Value;
 
 use super::{ANSWER, Field, FieldKind, FormSchema, Sort, TextField};
 
-/// Words that name a secret anywhere in a text field. Lower case, separated by one space.
+/// A text field asks for a secret if its name, title or description, or the form's message,
+/// contains one of these. In lower case, with one space between words.
 const SECRETS: &[&str] = &[
     "access key",
     "api key",

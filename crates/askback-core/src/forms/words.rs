@@ -64,7 +64,7 @@ impl Field {
             (FieldKind::Number(_), Value::Number(number)) => {
                 number::whole(number).as_ref().unwrap_or(number).to_string()
             }
-            // In the syntax that is read back.
+            // JSON, in the syntax that is read back.
             (FieldKind::Json(_), value) => value.to_string(),
             (_, Value::String(text)) => text.clone(),
             (_, other) => other.to_string(),

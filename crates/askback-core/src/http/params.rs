@@ -40,7 +40,7 @@ pub enum BadReason {
     /// The property's type is not integer, string or boolean. `null` may be added to these.
     #[error("is on a property that is not an integer, a string or a boolean")]
     Type,
-    /// The property is not reached through `properties` alone.
+    /// The path to the property has a keyword other than `properties`.
     #[error("is not on a property reached through `properties` alone")]
     Place,
     #[error("cannot be found: the schema is nested too deeply")]

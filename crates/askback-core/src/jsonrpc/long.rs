@@ -107,7 +107,7 @@ mod tests {
     use super::{KEPT_ENDS as ENDS, malformed};
     use crate::jsonrpc::RequestId;
 
-    /// Checks a message with long text in place of `…`, whole and with its middle cut out.
+    /// Replaces `…` by long text, and checks the message whole and with its middle cut out.
     #[track_caller]
     fn check(message: &str, id: Option<RequestId>, response: bool, notification: bool) {
         let long = message.replace('…', &"\\\"id\\\":9}é".repeat(ENDS));

@@ -148,8 +148,8 @@ limits! {
         /// The longest text that a `pattern` is applied to, in bytes; a longer answer is refused.
         /// Matching takes time proportional to this and to the size of the program.
         pattern_text_bytes: usize = 4 << 10;
-        /// The longest schema of a tool that is compiled, and the longest form of a question that
-        /// arrives, in bytes of JSON. For forms only the default counts.
+        /// The longest schema of a tool that is compiled, in bytes of JSON. A form in a question
+        /// may always be as long as the default.
         schema_bytes: usize = 256 << 10;
         /// The deepest nesting of such a schema, in levels, including its references.
         schema_depth: usize = 64;
@@ -174,7 +174,7 @@ limits! {
         roots_bytes: usize = 64 << 10;
         /// A user's reason to decline, and an error in an answer, are cut to this number of bytes.
         reason_bytes: usize = 2 << 10;
-        /// How often a question is repeated after an invalid answer before it is refused.
+        /// How many times a question is asked again after an invalid answer. Then it is refused.
         attempts: u32 = 3;
         /// The maximum number of questions in one round.
         questions_per_round: usize = 16;
@@ -267,11 +267,11 @@ limits! {
         subscriptions: usize = 64;
         /// The longest URI of a watched resource, in bytes.
         watched_uri_bytes: usize = 4 << 10;
-        /// How often one principal may call one tool or get one prompt within
+        /// How many times one principal may call one tool or get one prompt within
         /// [`calls_window`](Self::calls_window). Reading resources and completing arguments have
         /// the same limit each. Unused calls accumulate up to this number.
         calls: u32 = 60_000;
-        /// The same limit for all unknown callers combined.
+        /// Like [`calls`](Self::calls), for all unknown callers combined.
         unknown_calls: u32 = 10_000_000;
         /// The window of [`calls`](Self::calls) and [`unknown_calls`](Self::unknown_calls).
         calls_window: Duration = Duration::from_secs(MINUTE);
@@ -288,7 +288,7 @@ limits! {
         change_delay: Duration = Duration::from_millis(50);
         /// The maximum number of values in one completion (the limit of the specification).
         completion_values: usize = 100;
-        /// How long calls and their questions may go on when the server stops.
+        /// How long calls and their questions may continue when the server stops.
         shutdown: Duration = Duration::from_secs(30);
         /// How long the calls on a stream, such as standard input and output, may go on after the
         /// client has closed its side. A client may close it right after its last request.
@@ -325,7 +325,7 @@ limits! {
         round_pause: Duration = Duration::from_millis(50);
         /// The longest such pause.
         round_pause_most: Duration = Duration::from_millis(250);
-        /// How often a client restarts a crashed server within
+        /// How many times a client restarts a crashed server within
         /// [`restarts_window`](Self::restarts_window).
         restarts: u32 = 5;
         /// The window of [`restarts`](Self::restarts).
@@ -422,8 +422,8 @@ limits! {
         stream_retry: Duration = Duration::from_secs(1);
         /// The longest such pause, even if the server asks for more.
         stream_retry_most: Duration = Duration::from_secs(30);
-        /// How often in a row a client resumes a broken response, or sends its request again, while
-        /// nothing arrives (HTTP).
+        /// How many times in a row a client resumes a broken response, or sends its request again,
+        /// while nothing arrives (HTTP).
         stream_resumptions: u32 = 5;
         /// How long a client tries to resume a broken response while nothing listens at the
         /// server's address (HTTP): enough for a server to restart.

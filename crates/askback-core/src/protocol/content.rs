@@ -399,7 +399,7 @@ impl Blocks {
         }
     }
 
-    /// Inserts a text in place of an invalid block.
+    /// Replaces an invalid block by a text.
     fn leave_out(&mut self, why: String) {
         let place = self.content.len() + 1;
         let text = format!("[block {place} cannot be shown: {why}]");

@@ -250,7 +250,7 @@ pub(super) fn scalars<'de, D: Deserializer<'de>, T: FromScalar>(
     deserializer.deserialize_any(ScalarsVisitor(PhantomData))
 }
 
-/// Reads a required list in the same way.
+/// Like [`scalars`], but an absent list is read as empty.
 pub(super) fn required_scalars<'de, D: Deserializer<'de>, T: FromScalar>(
     deserializer: D,
 ) -> Result<Vec<T>, D::Error> {

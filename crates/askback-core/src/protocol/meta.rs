@@ -197,7 +197,7 @@ impl Meta {
         receipt.is_short().then_some(receipt)
     }
 
-    /// Sets [`Meta::receipt`], or takes it away.
+    /// Sets [`Meta::receipt`], or removes it.
     pub fn set_receipt(&mut self, receipt: Option<&Receipt>) {
         let value = receipt.and_then(|receipt| serde_json::to_value(receipt).ok());
         match value {

@@ -92,8 +92,8 @@ impl OtherRequest {
         self.params.as_ref()
     }
 
-    /// Sets the answers and the state for the next round of the call (2026-07-28,
-    /// basic/patterns/mrtr), in place of the last round's.
+    /// Replaces the answers and the state for the next round of the call (2026-07-28,
+    /// basic/patterns/mrtr).
     ///
     /// # Errors
     ///

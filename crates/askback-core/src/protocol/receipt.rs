@@ -11,8 +11,8 @@ const TEXT_MAX_BYTES: usize = 128;
 
 /// A host's statement that it showed a question to a person, and what the person did.
 ///
-/// It has digests in place of what was asked and answered. The signature is made with Ed25519 over
-/// the [text that is signed](Receipt::signed_text).
+/// It holds digests of the question and the answer, not their text. The signature is made with
+/// Ed25519 over the [text that is signed](Receipt::signed_text).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Receipt {

@@ -313,7 +313,7 @@ fn a_half_of_a_pair_takes_nothing_away() {
     let list: ListToolsResult = serde_json::from_str(response.outcome.unwrap().get()).unwrap();
     assert_eq!(list.tools[0].description.as_deref(), Some("a \u{fffd}"));
     assert_eq!(list.tools[0].input_schema.as_str(), r#"{"x":"\ufffd"}"#);
-    // Also on the fast path of a server.
+    // The fast path of a server replaces it, too.
     let call = br#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"a","arguments":{"x":"\ud83d"}}}"#;
     let Ok(Payload::Single(Message::Request(request))) = jsonrpc::parse(call, &limits) else {
         panic!("no request");

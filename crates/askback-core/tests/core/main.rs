@@ -26,7 +26,8 @@ mod wire;
 
 use proptest::test_runner::{Config, RngSeed};
 
-/// The same cases in every run. Set `PROPTEST_RNG_SEED` or `PROPTEST_CASES` for others or more.
+/// Tests the same cases in every run. Set `PROPTEST_RNG_SEED` or `PROPTEST_CASES` for others or
+/// more.
 fn proptest_config() -> Config {
     let mut config = Config {
         failure_persistence: None,

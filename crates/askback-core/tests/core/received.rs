@@ -232,7 +232,7 @@ fn only_what_a_client_says_with_every_request_is_kept() {
             &META.replace("1\"", &format!("{}\"", "1".repeat(2000))),
             false,
         ),
-        // It is not admitted.
+        // The revision is not admitted.
         (&older, false),
         ("{}", false),
     ];

@@ -297,7 +297,7 @@ fn every_part_of_the_binding_counts() {
             revision: "2025-11-25",
             ..BINDING
         },
-        // The same characters, divided differently between adjacent fields.
+        // The joined fields have the same characters as before, divided differently.
         Binding {
             method: "tools/callb",
             target: "ook_holiday",

@@ -198,9 +198,10 @@ fn text_that_is_no_template_is_refused() {
 proptest! {
     #[test]
     fn a_template_is_what_another_implementation_takes(text in "[-%{}ab19._:*+?#,/=]{1,12}") {
-        // It accepts names with `..` and names that end in a dot, unlike RFC 6570.
+        // The other implementation accepts names with `..` and names that end in a dot, unlike RFC
+        // 6570.
         prop_assume!(!["..", ".}", ".,", ".:", ".*"].iter().any(|dot| text.contains(dot)));
-        // It does not accept hyphens in names.
+        // The other implementation does not accept hyphens in names.
         let encoded = text.replace('-', "%2D");
         let expected = iri_string::template::UriTemplateStr::new(&encoded).is_ok();
         prop_assert_eq!(UriTemplate::parse(&text).is_some(), expected);

@@ -100,7 +100,8 @@ impl Engine for Server {
             .name("askback")
             .subscription_capacity(MAX_WAITING_MESSAGES)
             .ping_interval(MAX_SILENCE)
-            // A client that has lost its connection is replaced: only then it is known when its subscription is live.
+            // A client that has lost its connection is replaced: otherwise it would not be known
+            // when its subscription is live.
             .max_reconnects(1)
             .event_callback(move |event| {
                 match event {

@@ -18,15 +18,17 @@ pub struct RedisBus {
 bus_by_relay!(RedisBus);
 
 impl RedisBus {
-    /// Connects to a Redis server, as `redis://USER:PASSWORD@HOST:PORT`. There is no TLS (`rediss://`).
+    /// Connects to a Redis server, as `redis://USER:PASSWORD@HOST:PORT`. There is no TLS
+    /// (`rediss://`).
     ///
-    /// All processes of a fleet give the same service; two fleets with the same Redis server give different ones. The
-    /// channel is `askback:SERVICE`.
+    /// All processes of a fleet must use the same `service`. Two fleets that share a Redis server
+    /// must use different ones. The channel is `askback:SERVICE`.
     ///
     /// # Errors
     ///
-    /// If the address cannot be read, or the server refuses the user. If the server cannot be reached, the bus connects
-    /// later, and until then its process is not [ready](askback::journal::Bus::was_reached).
+    /// If the address cannot be read, or the server refuses the user. If the server cannot be
+    /// reached, the bus connects later, and until then its process is not
+    /// [ready](askback::journal::Bus::was_reached).
     pub async fn connect(address: &Secret, service: &str) -> Result<Self, StoreError> {
         let client = redis_client(address)?;
         let channel = format!("askback:{}", super::channel_part(service));

@@ -114,7 +114,7 @@ async fn a_restart_of_redis_is_a_gap() {
     interrupt(buses, || engine.restart()).await;
 }
 
-/// A process connects to a bus that is away, and the bus comes.
+/// A process connects while its bus is down, and the bus comes up later.
 async fn start_early(program: &'static str, connect: impl AsyncFn(&Engine, &str) -> Arc<dyn Bus>) {
     let Some(mut engine) = Engine::start(program, &[]) else {
         return;

@@ -36,7 +36,7 @@ impl Cluster {
         }
     }
 
-    /// Starts it again after it was killed, and waits until it accepts connections.
+    /// Starts the engine again after it was killed, and waits until it accepts connections.
     pub(crate) fn start_again(&self) {
         let begun = Instant::now();
         loop {

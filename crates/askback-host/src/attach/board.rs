@@ -446,7 +446,8 @@ mod tests {
         );
         let typed = fields(&[("name", "Bob"), ("age", "3")]);
         assert_eq!(board.typed(0), Some(&typed));
-        // A front end without the question, and more than is kept.
+        // Changes by a front end that does not show the question, and changes above the limit, are
+        // ignored.
         let long = "x".repeat(MAX_TYPED_BYTES);
         assert_eq!(board.keep_typed(3, 0, 1, fields(&[("name", "Eve")])), []);
         assert_eq!(board.keep_typed(1, 0, 2, fields(&[("name", &long)])), []);

@@ -15,7 +15,8 @@ pub struct PageLock(
 );
 
 impl PageLock {
-    /// Takes the lock. `None` if another page has it. `folder` is the folder of the sockets in place of the user's.
+    /// Takes the lock. `None` if another page has it. `folder` is the folder of the sockets; `None`
+    /// means the user's default.
     ///
     /// # Errors
     ///

@@ -541,7 +541,7 @@ mod tests {
         check("tool a=1", Some("tool a=1"), "", false);
         check("", None, "", false);
         check("  ", None, "", false);
-        // The command that calls a tool is no part of its name.
+        // The command that calls a tool is not part of its name.
         check("call", Some("call"), "", false);
     }
 

@@ -228,8 +228,9 @@ impl Leaf for Full {
         }
         let event = match self.keys.poll_next(context) {
             Poll::Ready(Some(event)) => event,
-            // The terminal is closed: cancel the question, which ends the call. A task may outlive
-            // this process and ask the next client.
+            // The terminal is closed. A task's question stays open, because the task may outlive
+            // this process and ask the next client. Any other question is cancelled, which ends its
+            // call.
             Poll::Ready(None) if self.keys.is_closed() && asks_for_task(desk) => {
                 return Poll::Pending;
             }

@@ -118,8 +118,8 @@ impl Screen {
         self.home.has_begun()
     }
 
-    /// Returns whether the last key was a letter without a function, and resets the flag. The
-    /// letter may be part of a word meant for something else.
+    /// Returns whether the last key was a letter without a function, and resets the flag. The user
+    /// may be typing a word that was meant for something else.
     pub fn take_stray(&mut self) -> bool {
         std::mem::take(&mut self.is_stray)
     }

@@ -198,7 +198,7 @@ impl Host {
     /// Connects a new question with the program that holds it, and restores what was typed there.
     fn connect(&mut self, server: ServerId, id: u64, link: QuestionLink) {
         let desk = self.talk.server(server).desk();
-        // The desk may have answered it already.
+        // The desk may have answered the question already.
         let Some(mut shared) = desk.first_typed(id).cloned() else {
             return;
         };

@@ -276,7 +276,7 @@ impl Refusal {
     }
 }
 
-/// For the server that asked. May contain text from the server.
+/// The text is sent to the server that asked. It may contain text from the server.
 impl fmt::Display for Refusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -245,7 +245,7 @@ pub enum Reply {
     Form(Content),
     /// The user opened the link.
     Link,
-    /// Text that the user wrote in place of a model.
+    /// A reply that the user wrote instead of a model.
     Text(String),
     /// A model's reply.
     Sampled(Box<CreateMessageResult>),

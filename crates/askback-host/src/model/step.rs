@@ -42,7 +42,7 @@ pub enum Step<'a> {
     Replied(&'a Sampling),
     /// Rewrite a part of a request or a reply; this is its current text.
     Rewrite(Part, &'a str),
-    /// Write a reply in place of a model.
+    /// Write a reply instead of a model.
     Write(&'a Sampling),
     /// Review that reply and send it.
     Reread(&'a str),
@@ -97,7 +97,7 @@ pub enum Action {
     Submit,
     /// Send what was reviewed.
     Send,
-    /// Submit text: the reason, the reply in place of a model, or the address at which the browser
+    /// Submit text: the reason, the reply instead of a model's, or the address at which the browser
     /// ended.
     Fill(String),
     /// Save unfinished text. It is kept even if the question is withdrawn.
@@ -108,7 +108,7 @@ pub enum Action {
     Never,
     /// Rewrite this part of the request or the reply.
     Rewrite(Part),
-    /// Reply in place of the model.
+    /// Let the user write the reply instead of the model.
     WriteMyself,
     /// Go back to the previous step.
     Back,
@@ -244,7 +244,7 @@ pub enum Notice {
     RefusedMore,
     /// The text of a withdrawn form was restored, or the text that was typed in another front end.
     Restored,
-    /// Another front end fills in the same form. Said once for each question.
+    /// Another front end fills in the same form. Reported once for each question.
     TypedElsewhere,
     /// Questions are cancelled from now on.
     Muted,

@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// The name of the text that a user writes in place of a model. Such a question has no fields.
+/// The field name for the reply that a user writes instead of a model. Such a question has no
+/// fields.
 pub(super) const TEXT: &str = "text";
 
 /// The typed content of a question, by the name of the field. Fields that seem to ask for a

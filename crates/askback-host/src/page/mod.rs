@@ -86,7 +86,6 @@ pub enum Style {
 }
 
 impl Style {
-    /// All styles.
     pub(crate) const ALL: [Self; 13] = [
         Self::Plain,
         Self::Strong,

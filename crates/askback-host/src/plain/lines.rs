@@ -275,7 +275,7 @@ fn read(sender: &mpsc::Sender<ReadOutcome>, reading: &Mutex<()>, typed: bool) {
                 is_line_there(Patience::Endless);
                 let reading = reading.lock();
                 let reading = reading.unwrap_or_else(PoisonError::into_inner);
-                // It may have been discarded meanwhile.
+                // The line may have been discarded meanwhile.
                 if !is_line_there(Patience::None) {
                     continue;
                 }
@@ -289,7 +289,8 @@ fn read(sender: &mpsc::Sender<ReadOutcome>, reading: &Mutex<()>, typed: bool) {
             let mut lines = 1_usize;
             while is_line_there(Patience::Paste) {
                 match line(&mut stdin, typed) {
-                    // A paste that is too long is rejected. Only enough of it is kept to tell.
+                    // A paste that is too long is rejected. Only enough of it is kept to detect
+                    // that.
                     ReadOutcome::Whole(Input::Line(_)) if lines > PASTE => {}
                     ReadOutcome::Whole(Input::Line(next)) => pasted.extend(["\n", &next]),
                     end => {

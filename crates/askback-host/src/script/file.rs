@@ -91,7 +91,7 @@ impl Script {
         }
     }
 
-    /// Whether a rule calls tools in place of a model, or is for requests that offer tools. If so,
+    /// Whether a rule plays a model that calls tools, or is for requests that offer tools. If so,
     /// the client declares support for tools in sampling.
     pub fn calls_tools(&self) -> bool {
         if self.sampling.iter().any(|rule| rule.when.tools.is_some()) {

@@ -54,7 +54,7 @@ pub fn rule_for(asker: &Asker, question: &Question) -> Option<String> {
     }
 }
 
-/// Writes a reply in place of a model. If a tool must be called, it calls the first tool offered.
+/// Writes the reply of a model. If a tool must be called, it calls the first tool offered.
 fn reply_to(request: &CreateMessageParams) -> String {
     let must_call = model::mode(request) == ToolChoiceMode::Required;
     let first = request.tools.iter().flatten().next();

@@ -1,7 +1,7 @@
 use super::rule::AskCount;
 use crate::{model::WorstEnd, text::Words, words};
 
-/// The result of a run: which rules did not answer as often as they should.
+/// The result of a run: which rules did not answer the expected number of questions.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Report {
     /// The findings, in file order.
@@ -9,7 +9,7 @@ pub struct Report {
     pub(super) unused_fails: bool,
 }
 
-/// A rule that did not answer as often as it should.
+/// A rule that did not answer the expected number of questions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Finding {
     /// The rule answered no question.

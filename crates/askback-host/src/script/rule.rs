@@ -74,7 +74,7 @@ pub enum Accept {
 /// The action of a rule for sampling requests.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Reply {
-    /// Replies in place of a model.
+    /// Replies instead of a model.
     Says(Vec<SampledPart>),
     /// Declines.
     Decline {
@@ -142,7 +142,7 @@ impl Action for Act {
     }
 }
 
-/// A part of a reply in place of a model.
+/// A part of a scripted model reply.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(try_from = "Shape<CallText, IgnoredAny>")]
 pub enum SampledPart {

@@ -60,7 +60,7 @@ pub enum Act {
     Rewrite,
     /// Rewrites the system prompt.
     RewriteSystem,
-    /// Replies in place of a model.
+    /// Lets the user write the reply instead of a model.
     WriteMyself,
     /// Declines.
     Decline,

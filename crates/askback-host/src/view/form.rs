@@ -48,7 +48,7 @@ pub struct FieldView {
     pub choices: Vec<ChoiceView>,
     /// The expected kind of value.
     pub hint: Words,
-    /// The same, if the field has a format or a range.
+    /// The expected format or range, if the field has one.
     pub bounds: Option<Words>,
     /// The pattern that the value must match.
     pub pattern: Option<Labelled>,

@@ -28,7 +28,7 @@ pub struct LinkView {
     pub unfinished: Option<Words>,
     /// The sentence shown while the user is at the page.
     pub waits: Option<(Style, Words)>,
-    /// The same for the line front end, with what to do next.
+    /// The sentence for the line front end while the user is at the page, with what to do next.
     pub next: Option<Words>,
     /// The question before the actions.
     pub sure: Option<Words>,

@@ -57,7 +57,8 @@ pub struct View {
     pub issue: Option<Words>,
     /// The available actions, with decline, cancel and help at the end.
     pub actions: Vec<ActionView>,
-    /// The same as a sentence before the prompt of the line front end. Form fields have their own.
+    /// The available actions as a sentence, before the prompt of the line front end. Form fields
+    /// have their own.
     pub prompt: Words,
     /// The list of keys and commands.
     pub help: Help,
@@ -103,7 +104,7 @@ pub struct Queue {
     pub position: usize,
     /// The number of questions, including those of other servers.
     pub total: usize,
-    /// The same in words.
+    /// The position and the number as a phrase.
     pub words: Words,
     /// For narrow screens.
     pub short: Words,

@@ -108,7 +108,7 @@ pub enum SamplingView {
         /// The current text.
         text: PeerText,
     },
-    /// Write a reply in place of a model.
+    /// Write a reply instead of a model.
     Write {
         /// Why the user writes it.
         note: Option<(Style, Words)>,
@@ -190,7 +190,7 @@ pub(super) fn sampling(asker: &Asker, front: &Front<'_>) -> Option<SamplingView>
     })
 }
 
-/// Says why the user writes in place of a model.
+/// Says why the user writes instead of a model.
 fn note(front: &Front<'_>, sampling: &Sampling) -> Option<(Style, Words)> {
     let needs_call =
         "The server wants a tool called, which only a model or an answers file can do. Decline it.";

@@ -113,7 +113,8 @@ pub(super) fn actions(view: &View, form: &Form) -> Vec<Action> {
     actions
 }
 
-/// Asks the server to suggest values for a field. It learns no secret before the form is sent.
+/// Asks the server to suggest values for a field. The server gets no secret before the form is
+/// sent.
 fn suggestion(view: &View, form: &Form) -> Option<Action> {
     let Body::Form(it) = &view.body else {
         return None;

@@ -306,7 +306,7 @@ impl WebService {
         }
         match timeout(TAKEN, is_taken).await {
             Ok(Err(_)) => refused(WORKING.0, WORKING.1, back),
-            // A command that is not done goes on, and the page shows its end.
+            // A command that is still running continues, and the page shows how it ends.
             Ok(Ok(())) | Err(_) => see_other(&back),
         }
     }

@@ -77,7 +77,7 @@ pub(super) struct Snapshot {
     pub(super) is_news: bool,
     /// When the question was first sent to a browser.
     pub(super) seen: Option<Instant>,
-    /// The same for the first step of the question.
+    /// When the first step of the question was first sent to a browser.
     pub(super) drawn: Option<SystemTime>,
 }
 

@@ -316,7 +316,7 @@ impl Wire {
                 let named = |open: &&Open| open.token.as_ref() == Some(about) || open.id == *about;
                 self.open.iter().find(named).map(|open| open.call)
             }
-            // The same holds for log messages.
+            // A log message, too, belongs to the open call if there is only one.
             Gist::Notification { method, .. } if method == LOG => self.only_call(),
             Gist::Notification { .. } => None,
             Gist::Response { .. } | Gist::Batch(_) | Gist::Nothing | Gist::Unreadable => None,

@@ -628,7 +628,7 @@ fn newer_text_of_the_user_is_not_overwritten() {
     let told = desk.update(change(text("mine"), "theirs")).effects;
     assert_eq!(told, [Effect::Tell(Notice::TypedElsewhere)]);
     assert_eq!(typed(&desk), text("theirs"));
-    // It is said once.
+    // The notice is shown once.
     let told = desk
         .update(change(text("theirs"), "more of theirs"))
         .effects;

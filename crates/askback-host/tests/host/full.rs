@@ -403,7 +403,7 @@ screens! {
         Asks(sampling()), Type("Take the"), Withdraw(1), Asks(sampling()), See, Type(" 8:10"), Press(Key::Ctrl('s')), See,
         Withdraw(2), Asks(sampling()), See, Press(Key::Backspace), See, Press(Key::Ctrl('c')), Withdraw(3),
         Asks(sampling()), See, Press(Key::Esc),
-        // The same for a rewritten part of a request.
+        // A rewritten part of a request is also there again.
         Model, Asks(sampling()), Type("y"), Press(Key::Ctrl('u')), Type("Be brief"), Withdraw(5), Asks(sampling()), See,
         Press(Key::Ctrl('s')), Withdraw(6), Asks(sampling()), See, Press(Key::Esc),
     ];
@@ -895,7 +895,7 @@ fn the_site_of_a_link_stands_out() {
         cells.filter(|cell| cell.text.contains("evil.example") || cell.text.contains("paypal"));
     let seen: Vec<_> = cells.map(|cell| (cell.style, cell.text.as_str())).collect();
     let expected = [
-        // On the line with the site alone.
+        // On the line with only the site.
         (Style::Strong, "evil.example"),
         (Style::Dim, "paypal.com.login."),
         (Style::Strong, "evil.example"),

@@ -272,7 +272,7 @@ fn link(url: &str) -> Question {
     }
 }
 
-/// The same link from an error response (2025-11-25).
+/// A link from an error response (2025-11-25).
 fn link_of_error(url: &str) -> Question {
     Question {
         key: None,
@@ -289,7 +289,7 @@ fn going_on() -> Question {
     question
 }
 
-/// The same link again, because its page is not finished.
+/// A link that is asked again, because its page is not finished.
 fn unfinished(url: &str) -> Question {
     let mut question = link(url);
     if let Ask::Link { again, .. } = &mut question.ask {

@@ -1058,7 +1058,7 @@ async fn a_thousand_event_streams_too_many_are_refused_and_the_page_answers() {
         let mut head = [0; 12];
         let read = stage.during(stream.read_exact(&mut head)).await;
         read.expect("it answers");
-        // It reads no further.
+        // This client reads no further.
         tabs.push(stream);
     }
     let mut stream = TcpStream::connect(browser.address)
@@ -1182,8 +1182,9 @@ async fn commands_messages_and_files_are_for_the_page_alone() {
     assert_eq!(stage.during(browser.post("do", &body)).await.status, 409);
 }
 
-/// Measures how long a question takes to an event stream, and an answer to the host. It prints the
-/// medians: `cargo test --release -p askback-host --test host -- --ignored --nocapture how_fast`.
+/// Measures how long a question takes to reach an event stream, and an answer to reach the host.
+/// It prints the medians:
+/// `cargo test --release -p askback-host --test host -- --ignored --nocapture how_fast`.
 #[tokio::test]
 #[ignore = "a measurement, for a quiet machine"]
 #[expect(clippy::print_stdout, reason = "it prints what it measured")]

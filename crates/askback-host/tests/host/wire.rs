@@ -143,7 +143,7 @@ fn a_log_line_stands_where_it_came() {
             "   7    1.500    56 B ← | notifications/message a",
         ],
     );
-    // If two calls are open, it belongs to neither.
+    // If two calls are open, a log message belongs to neither.
     check(
         &[
             CALL,
@@ -170,7 +170,7 @@ fn a_notification_of_an_unknown_call_is_listed_with_the_only_call_around_it() {
             CALL,
             ODD,
             r#"> {"id":2,"method":"tools/call","params":{"name":"ring"}}"#,
-            // Two calls go on.
+            // Two calls are open.
             ODD,
             r#"< {"id":1,"result":{}}"#,
             ODD,

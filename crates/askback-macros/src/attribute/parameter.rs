@@ -99,7 +99,7 @@ impl Parameter {
 }
 
 struct ArgumentAttributes {
-    /// As attributes of a form field.
+    /// The parameter's attributes, as attributes of a form field.
     attributes: Vec<Attribute>,
     /// One of them, as the location of errors.
     at: TokenStream,

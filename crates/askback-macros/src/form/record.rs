@@ -254,7 +254,8 @@ fn calls(expression: TokenStream) -> bool {
     })
 }
 
-/// It reads every field before it returns errors, so that all of them are reported.
+/// Generates the code that reads a form. It reads every field before it returns errors, so that all
+/// errors are reported.
 fn read(fields: &[Field<'_>], forms: &TokenStream) -> TokenStream {
     if fields.is_empty() {
         return quote! {

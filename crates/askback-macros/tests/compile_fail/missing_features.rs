@@ -1,4 +1,4 @@
-// Built with the feature `macros` alone.
+// Built with only the feature `macros`.
 
 use askback::{Server, client::Client, http::Guard};
 

@@ -38,7 +38,7 @@ const DIALECT: Dialect = Dialect {
 /// The lock for creating the tables: `askback` in ASCII, as a number.
 const SCHEMA_LOCK: i64 = 0x61_73_6b_62_61_63_6b;
 
-/// How often to retry a transaction that conflicts with another one.
+/// The maximum number of attempts for a transaction that conflicts with another one.
 const TRIES: usize = 16;
 
 impl Postgres {

@@ -34,7 +34,7 @@ use crate::error::{Error, Result};
 /// The progress that each of our notifications adds to the last one.
 const PROGRESS_STEP: f64 = 0.001;
 
-/// A server whose calls are given back to a client that would give up.
+/// A server whose calls are given back to the client before the client times out.
 pub(super) struct HoldingUpstream {
     upstream: Arc<Upstream>,
     hold: HoldFor,
@@ -64,7 +64,7 @@ pub(super) struct LiveCall {
 #[derive(Default)]
 struct CallState {
     ctx: Option<ForwardCtx>,
-    /// The last progress that the client was told.
+    /// The last progress that the client got.
     progress: f64,
     outcome: Option<Result<Forwarded>>,
     work: Option<AbortHandle>,
@@ -128,7 +128,8 @@ impl LiveCalls {
         call.abort();
     }
 
-    /// Waits until a call was not made again for too long after it was given back.
+    /// Waits until a call that was given back has expired, because the client did not repeat it in
+    /// time.
     async fn expiry(&self, call: &LiveCall, keep: Duration) {
         loop {
             let mut changed = pin!(call.changed.notified());
@@ -184,12 +185,12 @@ impl Drop for AskingGuard {
 }
 
 impl LiveCall {
-    /// The request that waits for it; `None` after it was given back.
+    /// The request that waits for the call; `None` after the call was given back.
     pub(super) fn ctx(&self) -> Option<ForwardCtx> {
         self.lock().ctx.clone()
     }
 
-    /// Makes progress of the server more than what the client was told already.
+    /// Raises the server's progress above the last value that the client got.
     pub(super) fn advance(&self, progress: f64) -> f64 {
         let mut state = self.lock();
         state.progress = progress.max(state.progress + PROGRESS_STEP);
@@ -270,7 +271,7 @@ impl HoldingUpstream {
                 let mut state = self.calls.lock();
                 let step = state.held.step(call.id, self.calls.now());
                 if step == Step::GiveBack {
-                    // With the lock of the list, so that the same call made again is not cut off.
+                    // Holds the lock of the list, so that a repeat of the call is not cut off.
                     call.lock().ctx = None;
                 }
                 step
@@ -366,7 +367,8 @@ impl HoldingUpstream {
     }
 }
 
-/// Adds to a tool's result that it is of a call made before: the model may have meant another one.
+/// Adds to a tool's result that it belongs to an earlier call: the model may have meant another
+/// one.
 fn with_origin(done: Forwarded, given_back: Duration) -> Forwarded {
     let Forwarded::Result { result, revision } = done else {
         return done;

@@ -22,9 +22,10 @@ const HELD_CALLS: usize = 256;
 /// How calls that wait for the user are held: see [`Bridge::hold`](super::Bridge::hold).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Hold {
-    /// How long after it came a call is given back: less than the client waits.
+    /// How long a call waits before it is given back to the client. Must be less than the client's
+    /// timeout.
     pub after: Duration,
-    /// How long a call goes on that was given back, if it is not made again.
+    /// How long a call that was given back continues, if the client does not repeat it.
     pub keep: Duration,
     /// A sentence that says where the user answers.
     pub place: String,
@@ -53,7 +54,7 @@ impl CallKey {
 pub(super) struct HeldCalls {
     last: u64,
     calls: BTreeMap<u64, HeldCall>,
-    /// Calls that were given back and not made again in time: the next one may repeat an effect.
+    /// Calls that were given back and not repeated in time: the next one may repeat an effect.
     expired: VecDeque<CallKey>,
 }
 
@@ -61,7 +62,8 @@ pub(super) struct HeldCalls {
 #[derive(Debug)]
 struct HeldCall {
     key: CallKey,
-    /// The times of the request that waits for the call.
+    /// For the request that waits for the call: how long it may wait, since when, and when progress
+    /// was last sent.
     after: Duration,
     since: Duration,
     last_progress: Duration,
@@ -79,9 +81,9 @@ struct HeldCall {
 pub(super) enum Arrival {
     /// The first of a call.
     First(u64),
-    /// The same as one that was given back at this time.
+    /// A repeat of a call that was given back at this time.
     Again(u64, Duration),
-    /// One that is not held, since too many are.
+    /// A call that is not held, because too many calls are.
     Surplus,
 }
 
@@ -154,7 +156,7 @@ impl HeldCalls {
         }
     }
 
-    /// Forgets a call that was not made again in time, but remembers that it was made.
+    /// Forgets a call that the client did not repeat in time, but remembers that the call was made.
     pub(super) fn expire(&mut self, id: u64) {
         if let Some(call) = self.calls.remove(&id) {
             if self.expired.len() >= HELD_CALLS {
@@ -164,7 +166,8 @@ impl HeldCalls {
         }
     }
 
-    /// Whether the same call expired. That is said once: the call after it is a new one.
+    /// Whether this call has expired before. Returns true only once: the call after it is a new
+    /// one.
     pub(super) fn take_expired(&mut self, key: &CallKey) -> bool {
         let at = self.expired.iter().position(|expired| expired == key);
         at.is_some_and(|at| self.expired.remove(at).is_some())
@@ -197,7 +200,7 @@ impl HeldCalls {
         Step::Wait(end.into_iter().chain(progress).min())
     }
 
-    /// When a call that was given back is given up; `None` if a request waits for it.
+    /// When a call that was given back expires; `None` if a request waits for it.
     pub(super) fn until(&self, id: u64, keep: Duration) -> Option<Duration> {
         let given_back = self.calls.get(&id)?.given_back?;
         Some(given_back.saturating_add(keep))

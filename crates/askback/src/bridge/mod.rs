@@ -59,7 +59,8 @@ pub trait Answers: Send + Sync + 'static {
     /// Returns the kinds of questions that this answers. Servers see them as capabilities of every client.
     fn capabilities(&self) -> ClientCapabilities;
 
-    /// Whether a question that this client takes is answered here all the same, such as a form that it cannot draw.
+    /// Whether a question that this client supports is still answered here, such as a form that the
+    /// client cannot draw.
     fn answers_for(&self, client: &Implementation, question: &InputRequest) -> bool {
         let _ = (client, question);
         false
@@ -365,7 +366,8 @@ impl Bridge {
     }
 }
 
-/// Ends the client's calls that continue by themselves with its connection, even if the future that serves it is dropped.
+/// Ends the client's calls that continue by themselves when its connection ends, even if the future
+/// that serves it is dropped.
 struct EndCalls(Arc<Session>);
 
 impl Drop for EndCalls {

@@ -245,7 +245,7 @@ impl Park {
         let mut state = self.lock();
         state.done = Some(done);
         state.room = room;
-        // These may be questions of another call that were asked here. Their server gets an error.
+        // The questions may belong to another call that was asked here. Their server gets an error.
         let unanswered = mem::take(&mut state.questions);
         if state.rounds == 0 {
             state.until = Instant::now().checked_add(ttl);

@@ -61,7 +61,7 @@ struct CallInProgress {
     ctx: ForwardCtx,
     /// The parked call, for a client that is asked in results while the server asks on its session.
     park: Option<Arc<Park>>,
-    /// The call of a client to which it may be given back.
+    /// The client's call, if it may be given back to the client.
     held: Option<Arc<LiveCall>>,
     /// The opened links, and how often each was asked for again.
     links: HashMap<String, u32>,

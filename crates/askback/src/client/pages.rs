@@ -27,9 +27,9 @@ use super::{
 pub struct List<T> {
     /// The valid entries.
     pub items: Vec<T>,
-    /// The invalid entries, with the reasons. If only the title, a hint or an icon of an entry is invalid, it is
-    /// dropped and the entry is in [`items`](Self::items). Invalid hints of tools are also listed here
-    /// ([`is_hint`](LeftOutEntry::is_hint)).
+    /// The invalid entries, with the reasons. If only the title, a hint or an icon of an entry is
+    /// invalid, that part is dropped and the entry stays in [`items`](Self::items). Invalid hints
+    /// of tools are also listed here ([`is_hint`](LeftOutEntry::is_hint)).
     pub left_out: Vec<LeftOutEntry>,
 }
 

@@ -80,8 +80,8 @@ impl Backing {
         }
     }
 
-    /// Stores the state of a call that is too large for its client, for as long as the call can be answered. Returns
-    /// the id.
+    /// Stores a state that is too large to send to the client, for as long as the call can be
+    /// answered. Returns its id.
     pub(crate) async fn keep_state(
         &self,
         principal: Option<&Principal>,

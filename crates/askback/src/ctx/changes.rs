@@ -38,7 +38,8 @@ const NAMES: usize = 1024;
 const WATCHED_BYTES: usize = 512;
 
 pub(crate) trait Observer: Send + Sync {
-    /// Called for a change that concerns this audience. Must not block, because it may run where the change was made.
+    /// Called for a change that concerns this audience. Must not block, because it may run in the
+    /// code that makes the change.
     fn changed(&self, changed: &Change, to: &Audience);
 }
 

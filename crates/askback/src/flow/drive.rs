@@ -19,7 +19,7 @@ use tokio::{
 use super::{BoxFuture, Cell, Scope, lock};
 use crate::error::Error;
 
-/// How often a handler is polled before other tasks of the runtime may run.
+/// How many times in a row a handler is polled before other tasks of the runtime may run.
 const POLLS_IN_A_ROW: u32 = 128;
 
 pub(crate) struct Drive<T> {

@@ -206,7 +206,7 @@ pub struct TaskState {
     pub answered: Vec<u32>,
 }
 
-/// A session that the journal stores something about.
+/// A session for which the journal stores an entry.
 #[derive(Debug, Clone, Copy)]
 pub struct SessionRequest {
     /// The session.

@@ -352,7 +352,7 @@ fn log_event(row: &Row<'_>) -> rusqlite::Result<LogEvent> {
     })
 }
 
-/// How often to poll for other processes' hints.
+/// The interval at which hints of other processes are polled.
 const LOOK: Duration = Duration::from_millis(250);
 
 fn hints_after(connection: &Connection, after: Option<u64>) -> Result<HeardHints, StoreError> {

@@ -356,7 +356,7 @@ mod tests {
         for (who, share, most) in cases {
             let budget = Budget::new(MOST, share, 1);
             let mut charge = budget.open(who.as_ref());
-            // The same principal through another client gets no second share.
+            // A principal with a second client gets no second share.
             let mut other = who.map(|who| {
                 let mut other = Principal::clone(&who);
                 other.client_id = Some("other".to_owned());

@@ -602,7 +602,7 @@ impl CallContext {
 
     async fn take_call(&self, thing: ThingHash, method: &str, name: &str) -> Result<()> {
         if self.again.errors.is_some() {
-            // It was counted in its first round.
+            // The call was counted in its first round.
             return Ok(());
         }
         let caller = self.caller();

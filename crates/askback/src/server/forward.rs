@@ -33,7 +33,7 @@ use crate::{
     transport::ChannelEnds,
 };
 
-/// Answers the requests of a server in place of handlers, for example by another server: see
+/// Answers the requests of a server instead of handlers, for example by another server: see
 /// [`ServerBuilder::forward`].
 pub trait Forward: Send + Sync + 'static {
     /// Returns the capabilities that clients are shown. Called once, when the server is built.

@@ -137,8 +137,8 @@ impl HandledCall {
         self.0 == CallEnding::Failed
     }
 
-    /// Returns whether the call asks a question: this round ends here, and the call comes again
-    /// with the answer.
+    /// Returns whether the call asks a question: this round ends here, and the client sends the
+    /// call again with the answer.
     #[must_use]
     pub fn asks(&self) -> bool {
         self.0 == CallEnding::Asking

@@ -189,7 +189,7 @@ mod tests {
             (19_999, 1),
             (20_000, 0),
             (20_000, 20_000),
-            // It refills while it is not called, but only up to its size.
+            // The bucket refills while it is not used, but only up to its size.
             (1_000_000, 0),
             (1_000_000, 0),
             (1_000_000, 0),
@@ -197,7 +197,7 @@ mod tests {
             // A clock that is set back changes nothing.
             (0, 20_000),
             (1_020_000, 0),
-            // Nor does a call that was made meanwhile refill it.
+            // A call that was made meanwhile does not refill the bucket either.
             (1_080_000, 0),
             (0, 0),
             (1_080_000, 0),
@@ -218,7 +218,7 @@ mod tests {
             ..Principal::new("ada")
         };
         let (ada, eve) = (Principal::new("ada"), Principal::new("eve"));
-        // The caller, the thing it calls, and whether it may.
+        // The caller, the thing it calls, and whether the call is allowed.
         let cases = [
             (Some(&ada), "tools", "a", true),
             (Some(&ada), "tools", "a", false),

@@ -57,7 +57,7 @@ impl<T: Answer> HandlerCall<T> {
             waited = true;
             Poll::Pending
         });
-        // It may wait for something that takes as long as a step.
+        // The handler may wait for something that takes as long as a step.
         let is_safe = tokio::time::timeout(limits.asking.run, rehearsal).await == Ok(true);
         let why = (!is_safe).then(|| explain(&state, &drive.cell().flow()));
         drive.suspend();

@@ -102,7 +102,8 @@ impl Rounds {
         let Some(token) = &self.state else {
             return Ok(None);
         };
-        // Boxed, because it would make every call larger, and a first round does not need it.
+        // Boxed, because this future would make every call larger, and a first round does not need
+        // it.
         match Box::pin(open(shared, incoming, token, self.carrier)).await {
             Ok(state) => Ok(Some(state)),
             Err(StateOpenError::Failed(error)) => Err(error),

@@ -33,7 +33,7 @@ use crate::{
     flow::BoxFuture,
 };
 
-/// How often expired tasks are removed.
+/// The interval at which expired tasks are removed.
 const ROUND: Duration = Duration::from_secs(10);
 
 /// The client of a task. It gets questions and messages when it polls the task's status.

@@ -57,7 +57,7 @@ pub struct Tool {
 
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Tasks {
-    /// At the start of the call, and not when the handler decides.
+    /// Whether a call becomes a task at its start, and not when the handler decides.
     pub(super) at_once: bool,
     /// A call that cannot become a task is refused.
     pub(super) required: bool,
@@ -278,7 +278,8 @@ fn closed(form: &FormSchema) -> FormSchema {
     form
 }
 
-/// Returns the schema with a header for an argument, or `None` if it has no such argument.
+/// Returns the schema with a header for an argument, or `None` if the schema does not have this
+/// argument.
 fn with_header(schema: &Schema, argument: &str, header: &str) -> Option<Schema> {
     type Members = OrderedMap<RawJson>;
     let mut root: Members = schema.decode().ok()?;

@@ -28,7 +28,7 @@ const DRAFT_TTL: Duration = Duration::from_secs(60 * 60);
 /// If the clock jumps forward by more than this, no claim is removed for the same time.
 const CLOCK_JUMP: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// How often to retry a claim that other processes create and remove at the same time.
+/// How many times a claim is tried while other processes create and remove it at the same time.
 const CLAIM_ATTEMPTS: u32 = 8;
 
 /// A store that keeps each claim in its own file, in a folder shared by the processes of one machine. It is the default

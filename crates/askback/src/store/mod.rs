@@ -81,7 +81,8 @@ pub struct ClaimRequest<'a> {
     pub flow: FlowId,
     /// The name of the commit, unique in its flow.
     pub name: &'a str,
-    /// The longest value that it may be finished with, in bytes. The store reserves this much.
+    /// The maximum length of the value that the claim ends with, in bytes. The store reserves this
+    /// much.
     pub value_bytes: usize,
     /// The current time.
     pub now: Millis,

@@ -21,7 +21,7 @@ pub struct Run {
     pub trouble: Trouble,
     /// The questions to the user, in order.
     pub questions: Vec<ReceivedQuestion>,
-    /// How often the client sent the call: once in the handshake revisions.
+    /// How many times the client sent the call: once in the handshake revisions.
     pub rounds: u32,
     /// How the call ended.
     pub ended: CallEnd,

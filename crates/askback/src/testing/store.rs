@@ -33,9 +33,10 @@ rules! { [Arc<dyn Store>; 2];
 
 /// Checks that a store follows the rules of [`Store`] and of its [module](crate::store).
 ///
-/// `create` creates an empty store with this limit in bytes for claims, and again for states, and returns a function
-/// that opens it. Each rule gets its own store, which is opened twice: if the store outlives its process, open it as
-/// another process would. Use a multi-threaded runtime, because one rule makes claims concurrently.
+/// `create` gets a limit in bytes. It creates an empty store that accepts this many bytes of claims
+/// and as many of states, and returns a function that opens the store. Each rule gets its own
+/// store, which is opened twice: if the store outlives its process, open it as another process
+/// would. Use a multi-threaded runtime, because one rule makes claims concurrently.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -56,7 +57,7 @@ rules! { [Arc<dyn Store>; 2];
 ///
 /// # Errors
 ///
-/// All rules that are broken.
+/// Lists all rules that the store breaks.
 pub async fn check_store<C, O>(create: C) -> Result<(), BrokenContract>
 where
     C: AsyncFn(usize) -> O,

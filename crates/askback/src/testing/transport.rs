@@ -12,7 +12,7 @@ const PATIENCE: Duration = Duration::from_secs(20);
 const WAITS: Duration = Duration::from_millis(100);
 /// More messages of the maximum size than a channel may buffer.
 const TOO_MANY: usize = 1024;
-/// How often to send to an end that is gone.
+/// How many times to send to an end that is gone.
 const ATTEMPTS: usize = 2000;
 
 rules! { [Channel; 2];
@@ -170,7 +170,7 @@ async fn longest([here, there]: [Channel; 2]) -> CheckResult {
 async fn too_long([here, there]: [Channel; 2]) -> CheckResult {
     let ((_, mut sender), (mut receiver, _other)) = (here.split(), there.split());
     let sending = async {
-        // The connection may end because of it.
+        // The connection may end because of the long message.
         let _ = sender.send(message_of(MAX + 5000)).await;
         let _ = send(&mut sender, 1).await;
         Ok(())

@@ -65,7 +65,7 @@ impl Wire {
         }
     }
 
-    /// Sends a message. If the server does not read it any more, it is lost.
+    /// Sends a message. The message is lost if the server no longer reads.
     pub async fn say(&mut self, message: &Value) {
         let _ = self.sender.send(message.to_string().into_bytes()).await;
     }

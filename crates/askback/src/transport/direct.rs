@@ -26,7 +26,7 @@ pub(crate) enum DirectReceiver {
     },
 }
 
-/// After a failure it drops its messages and keeps failing.
+/// A sender that fails for good after its first failure, and drops its messages.
 pub(crate) struct DirectSender {
     way: SendPath,
     failed: bool,

@@ -102,7 +102,7 @@ mod tests {
                 inbox.put(vec![b' '; length], length).await.unwrap();
             }
         });
-        // Only that task runs, until there is no more room.
+        // The spawned task runs until the queue is full.
         tokio::task::yield_now().await;
         assert_eq!(received.len(), waiting);
         let mut all = 0;

@@ -105,7 +105,7 @@ fn threads(
         write(writer, sent);
         drop(ended);
     });
-    // The thread never sends: it is done when its end is dropped.
+    // The thread never sends a value: `writing` completes when the thread drops its end.
     let writer = tokio::spawn(async move { writing.await.unwrap_or_default() });
     // A stream may lead to any machine.
     Channel::elsewhere(incoming, None, outgoing, writer)

@@ -160,7 +160,7 @@ async fn the_middleware_of_what_is_mounted_is_inside_of_the_others() {
         hotel("inn", 3).mount("bar", with(hotel("bar", 4), "bar")),
         "inn",
     );
-    // Also if the server is mounted later.
+    // The order does not matter: the server may be mounted later.
     let server = with(hotel("agency", 2).mount("inn", inn), "agency");
     let mut peer = Peer::connect(&server.build().unwrap(), Revision::LATEST).await;
     for (name, layers) in [

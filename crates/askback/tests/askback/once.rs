@@ -338,7 +338,7 @@ async fn our_client_does_not_have_an_effect_done_again() {
 
 #[tokio::test]
 async fn a_server_in_memory_makes_no_files() {
-    // The same program, but with other environment variables.
+    // Runs this test program again, with other environment variables.
     let machine = Machine::new();
     let ended = Command::new(env::current_exe().unwrap())
         .args(["once::memory_of_another_process", "--exact", "--ignored"])

@@ -274,7 +274,7 @@ async fn an_effect_done_twice_is_found_though_every_result_is_the_same() {
     }
 }
 
-/// The same with a round that is written by hand, with or without its author's state.
+/// A tool that builds its round by hand, with or without a request state.
 async fn send_by_hand(
     ctx: Ctx,
     State(sent): State<Sent>,

@@ -274,7 +274,7 @@ async fn reserve_twice(ctx: Ctx, State(database): State<Database>, ways: Ways) -
                 ctx.commit("book", book).await
             }
             "commit_in" => book(&ctx, &mut database.lock().unwrap()),
-            // It is skipped when the handler is run again.
+            // The step is skipped when the handler is run again.
             "commit_in in a run" => {
                 let run = async move || book(&within, &mut database.lock().unwrap());
                 ctx.run("book in a run", run).await

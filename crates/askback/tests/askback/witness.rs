@@ -301,7 +301,7 @@ fn a_list_of_receipts_shows_what_is_missing() {
     check_from(3, &[1, 2, 3], Some(3));
     check_from(3, &[0], Some(3));
     check_from(1, &[2, 3], Some(1));
-    // There is no higher number.
+    // No receipt can have a higher number.
     check_from(u64::MAX, &[3], Some(u64::MAX));
     let mut changed = all;
     changed[1].answered_at += 1;

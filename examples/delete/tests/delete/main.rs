@@ -1,4 +1,4 @@
-//! The shortest server: it is short, it is in the documents, and it asks in every revision.
+//! The shortest server is short, is in the documents, and asks in every revision.
 
 use std::{fs, future::ready, path::Path};
 

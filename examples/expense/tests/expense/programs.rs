@@ -99,7 +99,7 @@ async fn the_desk_ends_when_it_is_told_to() {
             .kill_on_drop(true)
             .spawn()
             .expect("the desk starts");
-        // It may not listen yet.
+        // The desk may not listen yet.
         let client = loop {
             match connect(address, Revision::V2025_11_25, "Bearer ada-token").await {
                 Ok(client) => break client,

@@ -34,7 +34,7 @@ const AIRLINE: &str = "airline";
 /// The name of its flight times among the third parties. They use an API key.
 const FLIGHTS: &str = "flights";
 
-/// How often to tell the airline about disconnected accounts.
+/// The interval at which the airline is told about disconnected accounts.
 const REVOCATIONS: Duration = Duration::from_secs(60);
 
 /// The agency's access to accounts at the airline. Clones share it.

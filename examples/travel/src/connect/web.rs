@@ -98,7 +98,7 @@ impl Fields {
         named.next().is_none().then_some(value)
     }
 
-    /// The same, with an empty text by default.
+    /// The value of a field, or an empty text if it is missing or repeated.
     pub(super) fn text(&self, name: &str) -> &str {
         self.get(name).unwrap_or_default()
     }

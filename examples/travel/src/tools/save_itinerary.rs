@@ -38,7 +38,7 @@ pub(crate) struct Itinerary {
 )]
 pub(crate) async fn save_itinerary(ctx: Ctx, itinerary: Itinerary) -> Result<String> {
     let roots = ctx.roots().await?;
-    // This fails for a client on another machine, whose folders must not be opened here.
+    // `local` fails for a client on another machine, whose folders must not be opened here.
     let folders = roots.local()?;
     let file = Path::new(&itinerary.file);
     let Some(target) = find(&folders, file).await else {

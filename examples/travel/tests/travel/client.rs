@@ -19,7 +19,7 @@ pub(crate) fn agency(directory: Option<&Path>) -> Server {
     agency_with(directory, Itineraries::SharedFolders)
 }
 
-/// The same, with another place for itineraries.
+/// Like [`agency`], with another place for itineraries.
 pub(crate) fn agency_with(directory: Option<&Path>, itineraries: Itineraries) -> Server {
     let bookings = directory.map_or_else(Bookings::default, in_directory);
     checked(askback_travel::builder(bookings, itineraries))
@@ -29,7 +29,7 @@ fn in_directory(directory: &Path) -> Bookings {
     Bookings::in_directory(directory).unwrap()
 }
 
-/// The same on another day, given as a timestamp.
+/// Like [`agency`], on the day of this timestamp.
 pub(crate) fn agency_on(directory: &Path, day: &str) -> Server {
     let builder = askback_travel::builder(in_directory(directory), Itineraries::Nowhere);
     let day: Timestamp = day.parse().unwrap();

@@ -1,4 +1,4 @@
-//! The same client as `bench-client`, with rmcp.
+//! The client of `bench-client`, written with rmcp.
 //!
 //! `rmcp-client DEPTH MILLISECONDS --http URL` and `rmcp-client DEPTH MILLISECONDS --stdio PROGRAM…` call a server's
 //! tool `echo` with this many concurrent calls for this time, and print the calls per second.

@@ -1,4 +1,4 @@
-//! The same server as `bench-server`, with rmcp.
+//! The server of `bench-server`, written with rmcp.
 //!
 //! `rmcp --addr ADDR [--nodelay] [--json]` serves HTTP, `rmcp --stdio` serves stdio. `--nodelay` sets `TCP_NODELAY`,
 //! which rmcp leaves to its user; `--json` answers with JSON if possible.

@@ -524,7 +524,7 @@ mod tests {
         ];
         assert_eq!(config["args"], json!(words));
         assert_eq!(config["env"], json!({"MODE": "test"}));
-        // It is never written twice.
+        // A bundle is never overwritten.
         let again = written(&folder, &["python3"], &[]).expect_err("it exists");
         assert!(
             again.ends_with("exists, and a bundle never replaces a file"),

@@ -24,7 +24,7 @@ pub enum Verdict {
     Unreachable,
 }
 
-/// Why a question is not drawn as it is.
+/// Why a client does not show or answer a question as the server asks it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Flaw {
@@ -144,7 +144,7 @@ impl Flaw {
         }
     }
 
-    /// Whether `askback wrap` asks the user in place of the client.
+    /// Whether `askback wrap` asks the user instead of the client.
     pub fn is_wrapped(self) -> bool {
         matches!(
             self,
@@ -455,7 +455,7 @@ mod tests {
         for (client, question, verdict, flaw) in [
             ("claude-code", &http, Drawn, None),
             ("fast-agent", &https, Unseen, Some(LinkAcceptedUnseen)),
-            // Its revision has no links, although it declares them.
+            // The client's revision has no links, although the client declares them.
             ("codex", &https, Unreachable, Some(NoLinksInRevision)),
             ("opencode", &https, Unreachable, Some(LinksUndeclared)),
             ("copilot-cli", &sampling(true), Drawn, None),

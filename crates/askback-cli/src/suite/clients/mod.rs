@@ -44,9 +44,9 @@ pub struct Matrix {
 #[derive(Debug)]
 pub struct ToolRow {
     pub name: String,
-    /// The kinds of its questions to a client that can be asked everything.
+    /// The kinds of questions that the tool asks a client with all capabilities.
     pub asked: Vec<QuestionMode>,
-    /// Whether it may ask more: the suite has no rule for one of its questions.
+    /// Whether the tool may ask more: the suite has no rule for one of its questions.
     pub is_incomplete: bool,
     /// In the order of [`Matrix::clients`]. `None` if the tool asks nothing.
     pub cells: Vec<Option<Cell>>,

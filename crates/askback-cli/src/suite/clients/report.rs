@@ -342,7 +342,7 @@ pub fn json(suite: &str, matrix: &Matrix) -> String {
         tools: tools.collect(),
         clients: clients.collect(),
     };
-    // It holds only strings, numbers and lists.
+    // The document holds only strings, numbers and lists.
     serde_json::to_string(&document).unwrap_or_default()
 }
 

@@ -98,7 +98,8 @@ impl Condition {
         }
     }
 
-    /// Its tests except `equals`: whether the value passes, and what was expected.
+    /// Evaluates all tests except `equals`. Returns for each whether the value passes, and what was
+    /// expected.
     fn parts(&self, found: Option<&Value>) -> Vec<(bool, Words)> {
         let mut parts = Vec::new();
         if let Some(present) = self.0.present {

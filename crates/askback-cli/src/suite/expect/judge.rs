@@ -22,7 +22,7 @@ pub struct Mismatch {
     pub came: Came,
 }
 
-/// The actual outcome in place of an expected one.
+/// The actual outcome: our own words, or the server's text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Came {
     Ours(Words),

@@ -51,7 +51,7 @@ pub(super) fn written(report: &Report<'_>) -> String {
         milliseconds: report.took.as_millis(),
         cases: report.cases.iter().map(case).collect(),
     };
-    // It holds only strings, numbers and lists.
+    // The document holds only strings, numbers and lists.
     let json = serde_json::to_string(&document).unwrap_or_default();
     text::json(&json) + "\n"
 }

@@ -76,7 +76,7 @@ fn forms_and_links_of_a_session_are_looked_at() {
     let untried = report["notTried"].to_string();
     let why = "no tool that was called did this: name one with --tool";
     assert!(untried.contains(why), "{report:#}");
-    // It asks a model first, and then repeats the model's reply in a form.
+    // The tool asks a model first, and then repeats the model's reply in a form.
     let form = r#""method":"elicitation/create","params":{"message":"Sure?","requestedSchema":{"type":"object","properties":{}}}"#;
     let model = r#""method":"sampling/createMessage","params":{"messages":[],"maxTokens":1}"#;
     let answered = r#"*'"id":"q"'*"#;

@@ -128,7 +128,7 @@ fn faults_of_greetings_are_found() {
     finds(new, "", "s/subscriptions.acknowledged/a/", "SU-01 SU-02");
     let same = r#"/"id":1,/s/"protocolVersion":"2025-11-25"/"protocolVersion":"1999-01-01"/"#;
     let ran = check(old, "", same);
-    // It speaks no known revision.
+    // The server speaks no known revision.
     ran.expect(4);
     finds(new, "", r#"s/"supported":/"known":/"#, "VE-01");
     finds(
@@ -245,7 +245,7 @@ fn faults_of_rounds_are_found() {
 
 #[test]
 fn a_server_that_goes_away_is_told_with_what_it_was_sent() {
-    // It exits at the line that is not JSON.
+    // The server exits at the line that is not JSON.
     let ran = check("2025-11-25", r#"/"id": $/Q"#, "").expect(1);
     assert_eq!(findings(&ran), ids(""));
     let departures = &ran.json()["departures"];

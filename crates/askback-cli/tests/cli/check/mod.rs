@@ -169,7 +169,7 @@ fn only_a_tool_that_says_that_it_changes_nothing_is_called() {
             is_call.then(|| message["params"]["name"].as_str().map(str::to_owned))?
         });
         let called: BTreeSet<String> = calls.collect();
-        // It is also called with the name of a tool that does not exist.
+        // The check also calls a tool that does not exist.
         let called = called
             .iter()
             .filter(|name| tools.contains(&format!("\"{name}\"")));
@@ -248,7 +248,7 @@ fn a_state_is_tried_after_its_time_and_by_another_where_that_is_said() {
         .and(&["--server", "ada", "--config", &file, "--other", "bob"])
         .run();
     assert_eq!(findings(&ran), ids("MR-08 MR-09"), "{}", ran.stdout);
-    // It is not a MUST.
+    // The broken rule is not a MUST.
     ran.expect(0);
     let run = Run::new("check-other-server", &["check", "--server", "ada"]);
     let file = run.scratch.file("servers.json", &servers);

@@ -9,14 +9,14 @@ const ENTRY: &str = r#"{"uri":"skill://refunds/SKILL.md","frontmatter":{"name":"
 
 const FILE: &str = r"---\nname: refunds\ndescription: Refunds an order.\n---\nGo.\n";
 
-/// A whole message: with a space before it, it is not taken for a result.
+/// A whole message. The space at its start distinguishes it from a result.
 const UNKNOWN: &str =
     r#" {"jsonrpc":"2.0","id":@,"error":{"code":-32602,"message":"no such skill"}}"#;
 
 /// The digest of the file.
 const DIGEST: &str = "e91a9e2b519d9c7611790d9e2dd2cbbbb92104323a8f683b382c9024e03600c0";
 
-/// Checks a server with these answers about skills, and returns what is found of skills.
+/// Checks a server with these answers about skills, and returns the findings about skills.
 #[track_caller]
 fn finds(name: &str, resources: &str, listed: &str, unknown: &str, expected: &str) {
     let discovered = format!(

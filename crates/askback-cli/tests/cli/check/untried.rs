@@ -47,7 +47,7 @@ fn the_reason_is_what_the_tools_lack() {
     declares["outputSchema"] = json!({"type": "object"});
     let failed = json!({"content": [], "isError": true});
     is_untried(&check("fails", &json!([declares]), &failed), "TO-32", unfit);
-    // This is not a JSON Schema.
+    // The output schema is not a JSON Schema.
     declares["outputSchema"] = json!({"type": 7});
     let result = json!({"content": [], "structuredContent": {}});
     is_untried(

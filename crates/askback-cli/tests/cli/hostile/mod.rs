@@ -97,7 +97,7 @@ impl Seat {
         Self::run(command, width, styled)
     }
 
-    /// The same, with a server at any address.
+    /// Like [`take`](Self::take), with a server at any address.
     fn at(scratch: &Scratch, words: &[&str], width: u16, styled: bool) -> Self {
         let command = pty_process::blocking::Command::new(ASKBACK)
             .args(words)
@@ -146,7 +146,7 @@ impl Seat {
                 let to = to.rsplit('\r').next().unwrap_or_default().to_owned();
                 let is_taken = || shown.replace("\r\n", "\n").contains('\r');
                 let is_again = self.at.as_ref() == Some(&to) && !is_taken();
-                // A row of a server that was read up to a `> ` in its text is no prompt.
+                // A server's row is not a prompt, even if its text was read up to a `> `.
                 if !to.trim_start().starts_with('|') && !is_again {
                     self.look();
                     self.at = (!to.is_empty()).then(|| to.clone());

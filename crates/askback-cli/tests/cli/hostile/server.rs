@@ -19,11 +19,11 @@ use crate::scratch::Scratch;
 pub(crate) enum Way {
     /// All its messages are valid.
     Readable,
-    /// The same, but without stderr, whose timing is unpredictable.
+    /// Like [`Readable`](Self::Readable), but without stderr, whose timing is unpredictable.
     InTime,
-    /// Its responses are errors, and its other messages are invalid.
+    /// The responses are errors, and the other messages are invalid.
     Unreadable,
-    /// It sends [`FLOOD`] unsolicited messages after each response.
+    /// It sends [`FLOOD`] extra messages after each response.
     Flooding,
 }
 

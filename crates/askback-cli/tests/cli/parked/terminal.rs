@@ -37,7 +37,7 @@ fn a_person_reads_a_question_that_waits() {
     }
     let (_, rest) = said.split_once("\n  askback answer ").expect("it says so");
     let id = rest.split(' ').next().expect("an id");
-    // It is printed again, also as JSON.
+    // The question is printed again, also as JSON.
     let again = waits(&user, &["answer", id]);
     assert!(again.contains("\n  key | wishes\n"), "{again}");
     let json = waits(&user, &["answer", id, "--json"]);

@@ -57,7 +57,8 @@ enum Server<'a> {
     Travel,
     /// A server that asks with these messages in each round.
     Asks(&'a [String]),
-    /// The same, with other results for these methods. A method with the result null ends the server.
+    /// Like [`Asks`](Self::Asks), with other results for these methods. A method with the result
+    /// null ends the server.
     Says(&'a [(&'a str, Value)], &'a [String]),
 }
 

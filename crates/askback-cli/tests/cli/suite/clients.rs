@@ -43,7 +43,7 @@ fn each_client_has_a_verdict_for_each_tool_that_asks() {
     let ran = on_zoo("clients-json", &["--clients", "--format", "json"], CASES).expect(0);
     let report = ran.json();
     let undeclared = vec!["forms-undeclared"];
-    // The server speaks 2025-11-25 alone.
+    // The server speaks only 2025-11-25.
     let unmet = vec!["no-connection"];
     let expected = [
         ("claude-code", "drawn", vec![]),
@@ -67,7 +67,7 @@ fn each_client_has_a_verdict_for_each_tool_that_asks() {
     ];
     assert_eq!(asked, expected);
     assert!(cells(&report, "count").is_empty());
-    // What the tool did without an answer was seen.
+    // The report has the result of the tool without an answer.
     let ended = &report["tools"][0]["clients"][1]["ended"];
     assert_eq!(ended["failed"], false);
     let text = ended["text"].as_str().unwrap_or_default();

@@ -9,7 +9,7 @@ use crate::vault::store::{
     IntentRow, Revocation, TenantKey, VaultRecord, VaultStore, WriteOutcome,
 };
 
-/// How many times a tenant is deleted while other tasks add records to it.
+/// The maximum number of attempts to delete a tenant while other tasks add records to it.
 const TRIES: usize = 8;
 
 impl dyn VaultStore + '_ {

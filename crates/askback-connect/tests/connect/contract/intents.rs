@@ -37,7 +37,7 @@ fn replace(intent: &IntentRow) -> Change {
     Change::replace(intent, intent.version - 1).audited(&granted())
 }
 
-/// The oldest closed intents of a user give way.
+/// The oldest closed intents of a user are removed for newer ones.
 pub(super) async fn crowded(Stores { one, other }: Stores) {
     let add = async |store: &Store, id: u8, subject: &str, end: Millis| {
         let room = IntentRoom {
@@ -169,7 +169,7 @@ pub(super) async fn visits(Stores { one, other }: Stores) {
     assert!(!has_ended(1).await && has_ended(2).await);
 }
 
-/// Of many who change an intent, one does.
+/// If many tasks change an intent at the same time, one succeeds.
 pub(super) async fn advanced(stores: Stores) {
     let stores = stores.with_key().await;
     let first = adding(&intent(1, "ada", NOW), 1, 0, NOW - 1);

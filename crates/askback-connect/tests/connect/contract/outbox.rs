@@ -15,7 +15,7 @@ pub(super) async fn removed(stores: Stores) {
     assert_eq!(other.owed().await.len(), 1);
 }
 
-/// Of what is removed and put at the same time, the newest is queued.
+/// If an account is removed while others replace its record, the newest record's tokens are queued.
 pub(super) async fn removed_at_a_time(stores: Stores) {
     const ROUNDS: u8 = 6;
     let stores = stores.with_key().await;
@@ -237,7 +237,7 @@ pub(super) async fn resealed(stores: Stores) {
     one.keeps("the renewal meanwhile", meanwhile).await;
 }
 
-/// The audit tells of what was changed and of nothing else.
+/// The audit records the changes and nothing else.
 pub(super) async fn audited(stores: Stores) {
     let Stores { one, other } = stores.with_record().await;
     one.refuses("a second record", insert(&record(8, 2))).await;
@@ -314,7 +314,7 @@ pub(super) async fn followed(stores: Stores) {
     assert_eq!(seen, AT_A_TIME * EACH);
 }
 
-/// The oldest lines of a user and an event give way.
+/// The oldest lines of a user and an event are removed for newer ones.
 pub(super) async fn crowded(Stores { one, other }: Stores) {
     use AuditEvent::{Burned, Used, WrongPerson};
 

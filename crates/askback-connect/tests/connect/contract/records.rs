@@ -39,7 +39,7 @@ pub(super) async fn read_back(stores: Stores) {
     }
 }
 
-/// A user's records are theirs alone.
+/// A user's records are separate from other users' records.
 pub(super) async fn apart(Stores { one, other }: Stores) {
     let mut holders = Vec::new();
     for tenant in [None, Some(""), Some("t"), Some("=t")] {
@@ -107,7 +107,7 @@ pub(super) async fn shared(stores: Stores) {
     assert_eq!(other.records(few).await.len(), 1);
 }
 
-/// A record is put in place of the version expected.
+/// A record replaces only the expected version.
 pub(super) async fn compared(stores: Stores) {
     let Stores { one, other } = stores.with_record().await;
     let next = record(8, 2);
@@ -125,7 +125,7 @@ pub(super) async fn compared(stores: Stores) {
         .await;
 }
 
-/// Of many who put at the same time, one does.
+/// If many tasks put a record at the same time, one succeeds.
 pub(super) async fn put_at_a_time(stores: Stores) {
     let stores = stores.with_key().await;
     for is_first in [true, false] {
@@ -159,7 +159,7 @@ pub(super) async fn leased(stores: Stores) {
     one.refuses("of no record", none).await;
 }
 
-/// Of many leases at the same time, one is given.
+/// If many tasks ask for a lease at the same time, one gets it.
 pub(super) async fn leased_at_a_time(stores: Stores) {
     let stores = stores.with_record().await;
     let leases = stores
@@ -193,7 +193,7 @@ pub(super) async fn fenced(stores: Stores) {
     one.refuses("of the account before", late).await;
 }
 
-/// What is sealed anew keeps its version and its lease.
+/// A record that is resealed keeps its version and its lease.
 pub(super) async fn resealed(stores: Stores) {
     let Stores { one, other } = stores.with_record().await;
     let anew = VaultRecord {

@@ -73,7 +73,7 @@ pub enum Verdict {
     Delivered,
     /// Questions are open and nothing else can move: ask them.
     Ask,
-    /// Something outside the flow must happen first, or the next timer run out at this time.
+    /// Something outside the flow must happen first, or the next timer must end, at this time.
     Wait(Option<Millis>),
 }
 

@@ -135,7 +135,7 @@ impl Flow {
             }
             _ => None,
         });
-        // Of several with the same deadline, the first, as in `resume`.
+        // If several timers have the same deadline, the first one fires, as in `resume`.
         let Some((deadline, key)) = due.min_by_key(|(deadline, _)| *deadline) else {
             return false;
         };

@@ -38,7 +38,7 @@ pub(super) struct Call {
     pub(super) rounds: u32,
     /// How many of the last rounds were requested without a question.
     pub(super) pauses: u32,
-    /// How often in a row the server or the connection was lost during this round.
+    /// How many times in a row the server or the connection was lost during this round.
     pub(super) losses: u32,
     /// Whether the server is working with an answer that it got on the session.
     pub(super) has_answered: bool,
@@ -170,7 +170,7 @@ impl Call {
         }
     }
 
-    /// Sets the answers and the state for the next round, in place of the last round's.
+    /// Replaces the answers and the state for the next round.
     pub(super) fn set_round(&mut self, responses: Option<InputResponses>, state: Option<String>) {
         let (own_responses, own_state) = match Arc::make_mut(&mut self.request) {
             ClientRequest::CallTool(params) => {

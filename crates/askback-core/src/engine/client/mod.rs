@@ -535,7 +535,8 @@ impl Connection {
         outcome: Result<Box<RawValue>, ClientError>,
         now: Duration,
     ) {
-        // Our ids are all numbers; without this, the call would wait until its timeout.
+        // Our ids are all numbers. A server that returns one as a string gets an error at once;
+        // otherwise the call would wait until its timeout.
         if let Some(RequestId::String(text)) = id
             && let Ok(number) = text.parse()
         {

@@ -29,8 +29,8 @@ pub struct QuestionId(pub(super) u64);
 #[derive(Debug, Clone, PartialEq)]
 pub struct HostQuestion<Q = InputRequest> {
     pub server: Option<Implementation>,
-    /// Its call. In the handshake revisions it is known only if the question names a task or
-    /// exactly one call is in flight.
+    /// The call that asks. In the handshake revisions it is known only if the question names a task
+    /// or exactly one call is in flight.
     pub call: Option<CallId>,
     pub target: Option<CallTarget>,
     /// The key of the question among the questions of its call: its key in `inputRequests`, or in

@@ -230,7 +230,7 @@ impl Connection {
             self.asked.remove(&asked.id);
             self.out.push_back(Output::Withdraw(asked.id));
         }
-        // The same limit as for the rounds of an ordinary call.
+        // A task may ask as many questions in total as an ordinary call.
         let rounds = usize::try_from(self.profile.limits.asking.rounds).unwrap_or(usize::MAX);
         let most = most.saturating_mul(rounds);
         if ever > most {
@@ -471,7 +471,7 @@ impl RemoteTask {
         held
     }
 
-    /// Makes a task from its id alone. It is polled at once.
+    /// Makes a task of which only the id is known. It is polled at once.
     pub(super) fn unseen(
         id: String,
         longest: Duration,

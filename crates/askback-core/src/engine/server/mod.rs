@@ -278,7 +278,7 @@ impl Connection {
         self.session.choose(choices, most);
     }
 
-    /// Forgets a request without a response, because another process sends it.
+    /// Forgets a request without a response, because another process sends the response.
     pub fn let_go(&mut self, call: &RequestId) {
         self.calls.remove(call);
     }
@@ -446,7 +446,7 @@ impl Connection {
     pub fn withdraw(&mut self, ask: AskId) {
         if self.asks.remove(&ask).is_some() {
             if let Some(at) = self.held.iter().position(|held| held.ask == ask) {
-                // It was not sent yet.
+                // The question was not sent yet.
                 self.held.remove(at);
                 return;
             }

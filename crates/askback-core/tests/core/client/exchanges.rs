@@ -138,7 +138,7 @@ fn a_server_known_to_want_the_handshake_is_not_probed() {
             = opened 2026-07-28"#
         ));
     }
-    // It is probed only once.
+    // The server is probed only once.
     check(&format!(
         r#"
         ! exchanges handshake
@@ -256,7 +256,7 @@ fn a_round_that_carries_all_the_server_needs_is_sent_again_ever_more_slowly() {
     check_lost(false, ASKS, ANSWERS, "unreachable refused", refused);
 }
 
-// A gateway may have forwarded it before it responded with 503.
+// A gateway may have forwarded the round before it responded with 503.
 #[test]
 fn a_round_with_answers_that_got_a_503_is_not_sent_again() {
     let profile = Profile {

@@ -281,7 +281,7 @@ fn a_server_that_asks_out_of_turn_breaks_the_protocol() {
             r#"{"resultType":"input_required","inputRequests":{"a":{"method":"elicitation/create","params":{"message":"A?","requestedSchema":{"type":"object","properties":{"home":{"type":"object","properties":{}}}}}}}}"#,
             r#"it asks "a" of a client that cannot be asked so: field `home`: an object cannot be asked in a form (-32602)"#,
         ),
-        // A question to open a link must have a link; it is not an empty form.
+        // A question in `url` mode without a URL is an error, not an empty form.
         (
             r#"tools/call {"name":"t"}"#,
             r#"{"resultType":"input_required","inputRequests":{"a":{"method":"elicitation/create","params":{"mode":"url","message":"A?"}}}}"#,

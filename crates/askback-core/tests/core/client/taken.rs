@@ -8,7 +8,7 @@ use super::{
 /// The capabilities of a server with tasks.
 const TASKS: &str = r#"{"tools":{},"extensions":{"io.modelcontextprotocol/tasks":{}}}"#;
 
-/// The same on a session.
+/// The capabilities of a server with tasks on a session (2025-11-25).
 const CORE_TASKS: &str = r#"{"tools":{},"tasks":{"cancel":{},"requests":{"tools":{"call":{}}}}}"#;
 
 /// A transcript that opens a stateless connection to a server with these capabilities.

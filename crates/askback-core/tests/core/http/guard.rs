@@ -272,7 +272,7 @@ fn all_that_a_request_names_must_be_right() {
     for origins in [[page, page], [page, "https://evil.example"]] {
         check(&guard, &[good], None, &origins, Err(GuardRefusal::Origin));
     }
-    // Also if every host is allowed.
+    // If every host is allowed, a repeated header is still refused.
     let any = guard.dangerously_allow_any_host();
     check(&any, &[evil], None, &[], Ok(()));
     check(&any, &[evil, good], None, &[], Err(GuardRefusal::Host));

@@ -65,7 +65,7 @@ impl<T: Answer> HandlerCall<T> {
                 },
             );
             match turn.await? {
-                // It became a task in an earlier run.
+                // The call became a task in an earlier run.
                 Turn::BecomeTask if self.is_task() => drive.cell().become_task(),
                 turn => break turn,
             }

@@ -34,13 +34,13 @@ pub(in crate::server) struct TaskTerms {
 }
 
 pub(super) enum TaskRole {
-    /// Its tool does not declare tasks.
+    /// The tool does not declare tasks.
     Undeclared,
-    /// Its client does not support tasks.
+    /// The client does not support tasks.
     Unsupported,
-    /// It becomes a task at its start, or when its handler decides.
+    /// The call becomes a task at its start, or when its handler decides.
     Possible(Arc<HandoverPeer>, TaskTerms),
-    /// It is a task: from its start, or since its handler decided.
+    /// The call is a task: from its start, or since its handler decided.
     Is { at_once: bool },
 }
 

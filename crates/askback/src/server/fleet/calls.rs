@@ -1,4 +1,4 @@
-//! The rate limit of a whole fleet: calls are counted where all processes count theirs.
+//! The rate limit of a whole fleet: all processes count their calls in one place.
 
 use std::{
     sync::{

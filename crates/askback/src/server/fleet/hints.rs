@@ -53,7 +53,7 @@ impl ChangedThing {
             Change::Resources => Self::Resources,
             Change::Resource(uri) => Self::Resource(uri.clone()),
             Change::Task(id) => Self::Task(id.clone()),
-            // It is not published.
+            // Other changes are not published.
             _ => return None,
         })
     }

@@ -213,7 +213,7 @@ pub(crate) async fn park(
     }
     let wake = pause.wake;
     let limits = &incoming.limits.asking;
-    // A task has until it expires to get its answers.
+    // The questions of a task can be answered until the task expires.
     let (answer_by, wake, expires) = match &standing.task {
         Some(task) => {
             let expires = task.expires(shared);
@@ -369,7 +369,7 @@ fn go_on(
     }
     let (shared, node) = (Arc::clone(shared), Arc::clone(node));
     let Some(continuation) = continuation else {
-        // Otherwise it would be taken again and again.
+        // If the call did not end here, processes would take it again and again.
         tracing::error!("a call in the journal cannot be read, or is another principal's: it ends");
         tokio::spawn(async move { finish(&shared, &node, (call, epoch), &[], None).await });
         return;

@@ -42,7 +42,7 @@ use crate::{
     store::{Owner, StoreError},
 };
 
-/// How often changed status messages of tasks are saved.
+/// The interval at which changed status messages of tasks are saved.
 pub(super) const SAY: Duration = Duration::from_secs(1);
 
 /// The maximum length of a status message, in bytes.
@@ -521,7 +521,7 @@ pub(in crate::server) async fn answer(
         let cause = (owner, origin.attachment.as_ref());
         match answer_to(shared, node, (session, ask), cause, Ok(value)).await {
             DeliveryOutcome::Accepted => is_changed = true,
-            // It has ended meanwhile.
+            // The task has ended meanwhile.
             DeliveryOutcome::Unknown => {}
             DeliveryOutcome::Unavailable => {
                 return Err(Error::protocol(ErrorObject::internal(

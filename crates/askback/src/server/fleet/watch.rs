@@ -9,13 +9,13 @@ use crate::{server::Shared, store::StoreError};
 
 const RENEW: Duration = Duration::from_secs(3);
 
-/// How often expired records are removed.
+/// The interval at which expired records are removed.
 const PURGE: Duration = Duration::from_secs(60);
 
 /// How many calls a process takes at once from a silent one.
 const MOST_DUE: usize = 64;
 
-/// How often a process looks for calls to continue.
+/// The interval at which a process looks for calls to continue.
 pub(crate) const POLL: Duration = Duration::from_millis(250);
 
 /// Renews this process's leases, even while the journal is busy. A handler whose lease may have

@@ -50,7 +50,7 @@ pub(super) async fn connection(
     until: Phase,
 ) -> hyper::Result<()> {
     let (limits, stop) = (responder.limits(), responder.stop().clone());
-    // Otherwise a response may wait for the acknowledgement of the previous one.
+    // Without this, a response may wait for the acknowledgement of the previous one.
     if let Err(error) = io.inner.get_ref().set_nodelay(true) {
         tracing::debug!(%error, "a socket option could not be set");
     }

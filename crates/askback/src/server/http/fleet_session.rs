@@ -50,7 +50,8 @@ pub(super) fn seal(shared: &Shared, session: &Session) -> io::Result<(String, Se
     let mut seed = session
         .seed()
         .ok_or_else(|| io::Error::other("the session is not open"))?;
-    // It may have any length, and handlers in a handshake revision do not need it to ask.
+    // These members may have any length, and handlers in a handshake revision do not need them to
+    // ask.
     seed.capabilities.experimental = None;
     seed.capabilities.extensions = None;
     let token = Token {

@@ -95,7 +95,7 @@ impl Health {
                 checking.0.last.send_replace(checked);
             });
         }
-        // It counts even if this task is slow to see it.
+        // The result counts even if this task sees it late.
         let seen = seen.map(|(at, _)| at);
         let checked = last.wait_for(|last| last.is_some_and(|(at, _)| Some(at) != seen));
         match timeout(HEALTH_CHECK_TIMEOUT + HEALTH_RESULT_TTL, checked).await {

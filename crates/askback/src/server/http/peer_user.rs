@@ -233,7 +233,7 @@ mod tests {
             (both(v4, [1000, 0]), v4, PeerUser::Same),
             (both(six, [1000, 1000]), six, PeerUser::Same),
             (both(six, [1000, 1001]), six, PeerUser::Other),
-            // The same machine by an IPv4 address, from an IPv6 socket.
+            // An IPv6 socket shows the IPv4 address in mapped form.
             (both(mapped, [1000, 1001]), v4, PeerUser::Other),
             (both(v4, [1000, 1001]), mapped, PeerUser::Other),
             // Both ends must be listed if both can be.

@@ -63,9 +63,9 @@ struct Inner {
     sessions: Arc<Sessions>,
     stop: Stop,
     handshakes: bool,
-    /// Whether it supports a stateless revision. If not, it must not look like it does: otherwise a
-    /// client never tries the handshake (2026-07-28, basic/transports/streamable-http, Backward
-    /// Compatibility).
+    /// Whether the server supports a stateless revision. If not, it must not look as if it did:
+    /// otherwise a client never tries the handshake (2026-07-28, basic/transports/streamable-http,
+    /// Backward Compatibility).
     stands_alone: bool,
     /// Whether the two endpoints of 2024-11-05 are served, and that revision is supported.
     pairs: bool,

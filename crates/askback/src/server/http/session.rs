@@ -86,7 +86,7 @@ pub(super) enum MessageEffect {
     Refused(ReceivedMessage, NoRoom),
     Nothing,
     Answered(Vec<u8>),
-    /// Answered already. The other processes must be told of the change.
+    /// The request is already answered. The other processes must be told of the change.
     Chosen(Vec<u8>),
     Work(u32, Vec<Work>),
 }
@@ -123,7 +123,7 @@ impl Session {
         }
     }
 
-    /// Opens the session of a fleet that another process has opened, if it can be served here.
+    /// Opens a session that another process of the fleet has opened, if it can be served here.
     pub(super) fn reopened(
         shared: &Arc<Shared>,
         principal: Option<Arc<Principal>>,

@@ -26,7 +26,7 @@ use crate::{
     },
 };
 
-/// How often expired sessions are removed.
+/// The interval at which expired sessions are removed.
 const ROUND: Duration = Duration::from_secs(10);
 
 /// The sessions are split into this many parts, to reduce lock contention.

@@ -17,7 +17,7 @@ use crate::{
 /// The stream of messages that belong to no call. It lasts as long as its session.
 pub(super) const OWN: u32 = 0;
 
-/// After how long a client reconnects when its process is gone.
+/// The delay after which a client reconnects if its process is gone.
 const FLEET_RETRY: Duration = Duration::from_millis(500);
 
 pub(super) const FRAME_BYTES: usize = 64;
@@ -159,9 +159,8 @@ impl Stream {
             .map_or(StreamName::Number(self.number), StreamName::Call)
     }
 
-    /// Attaches a new reader, after this event or else at the next unread one, in place of the
-    /// previous reader. Returns `None` if the event never existed, or later events are no longer
-    /// stored.
+    /// Replaces the reader by a new one, which starts after this event, or else at the next unread
+    /// one. Returns `None` if the event never existed, or later events are no longer stored.
     pub(super) fn attach(&mut self, after: Option<u64>) -> Option<u32> {
         if let Some(after) = after {
             let end = self.first + self.events.len() as u64;
@@ -253,7 +252,7 @@ impl Stream {
         self.reader.is_some()
     }
 
-    /// Whether no client reads it, or is expected to resume it.
+    /// Whether no client reads the stream, and none is expected to resume it.
     pub(super) fn is_over(&self, now: Instant, limits: &Limits) -> bool {
         let may_go = !self.open || self.is_followed;
         may_go && self.reader.is_none() && now >= self.left + limits.http.resume
@@ -266,7 +265,8 @@ impl Stream {
         Some(Outgoing::moved(only, room))
     }
 
-    /// Without limits no events are kept for resumption.
+    /// Returns the unread events, or the state of the stream. If `keep` is `None`, no events are
+    /// kept for resumption.
     pub(super) fn read(
         &mut self,
         reader: u32,

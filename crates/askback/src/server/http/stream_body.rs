@@ -18,7 +18,7 @@ use super::{
 };
 use crate::flow::BoxFuture;
 
-/// After how long a client reconnects to another process when this one stops.
+/// The delay after which a client reconnects to another process when this one stops.
 const DRAIN_RETRY: Duration = Duration::from_millis(100);
 
 /// A response body that sends a stream of a session.

@@ -165,7 +165,7 @@ impl Events for SubscriptionBody {
             sse::write_event(&mut events, None, &message);
         }
         if !later.is_empty() {
-            // They are read after the previous ones.
+            // The later changes are read after the previous ones.
             self.listener.lock().changed.extend(later);
             if has_read {
                 cx.waker().wake_by_ref();

@@ -432,7 +432,7 @@ async fn give(state: &HttpState, request: &PendingRequest, answered: ExchangeRes
         })
         .await;
     if let Some(mut rest) = rest {
-        // A server that does not end the stream, as it should, costs a connection.
+        // A server should end the stream. If it does not, it costs a connection.
         let _ = timeout(state.limits.client.exit, rest.read_over()).await;
     }
 }

@@ -59,7 +59,7 @@ impl PendingRequest {
         matches!(*self.sent.request, ClientRequest::CancelTask(_))
     }
 
-    /// Whether it lists tools, and if so, whether it starts a new list.
+    /// Whether the message lists tools, and if so, whether it starts a new list.
     pub(super) fn lists_tools(&self) -> Option<bool> {
         match &*self.sent.request {
             ClientRequest::ListTools(params) => Some(params.cursor.is_none()),
@@ -67,7 +67,7 @@ impl PendingRequest {
         }
     }
 
-    /// Whether it names its revision in its `_meta`, and so does not belong to a session.
+    /// Whether the message names its revision in its `_meta`, and so does not belong to a session.
     pub(super) fn stands_alone(&self) -> bool {
         self.sent.revision().is_some()
     }

@@ -47,7 +47,7 @@ mod with_tokens {
             })))
         }
 
-        /// Without tokens it never changes.
+        /// Returns the current context. Without tokens, it never changes.
         pub(in super::super) fn context(&self) -> AuthorizationContext {
             let source = self.0.as_ref();
             source.map_or_else(AuthorizationContext::default, |source| {

@@ -59,7 +59,7 @@ pub(super) struct HttpState {
 #[derive(Debug, Clone)]
 pub(super) struct Target {
     pub(super) url: Url,
-    /// The same URL, as requests carry it.
+    /// The URL in the form that requests carry.
     pub(super) uri: Uri,
 }
 

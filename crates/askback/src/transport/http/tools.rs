@@ -130,7 +130,7 @@ impl List {
     }
 }
 
-/// In characters.
+/// The maximum length of a note, in characters.
 const LONGEST_NOTE: usize = 500;
 
 fn with_tools(page: &RawValue, tools: &[&RawValue]) -> Option<Box<RawValue>> {

@@ -184,7 +184,7 @@ async fn the_server_ends_with_its_client() {
     while let Some(message) = server.text().await {
         assert!(message.contains("notifications/cancelled"), "{message}");
     }
-    // The same happens if the bridge's future is dropped.
+    // The call is also cancelled if the bridge's future is dropped.
     let (near, serving) = serve(&bridge);
     let mut client = Wire::new(near);
     let nothing = json!({});

@@ -173,7 +173,7 @@ fn agreed(request: &InputRequest) -> crate::client::Answer {
     }
 }
 
-/// Answers in place of clients, and logs the questions.
+/// Answers instead of clients, and logs the questions.
 #[derive(Clone, Default)]
 struct Standby(Arc<Mutex<Vec<String>>>);
 

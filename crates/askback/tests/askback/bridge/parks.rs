@@ -96,7 +96,7 @@ async fn questions_that_come_together_are_one_round_and_a_round_may_be_sent_twic
         assert_eq!(done["result"]["structuredContent"]["x"], 1, "{done}");
         assert_eq!(done["result"]["resultType"], "complete");
     }
-    // The same after the call is done.
+    // A round that is repeated after the call has ended gets the same result.
     client
         .say(&request(5, &json!({}), Some((state, answers))))
         .await;

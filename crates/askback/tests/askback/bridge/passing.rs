@@ -316,7 +316,7 @@ async fn a_refused_subscription_ends_with_the_error_of_the_server() {
             (&json!(7), &json!(-32099)),
             "{up}"
         );
-        // It is over, so its id can be used again.
+        // The request has ended, so its id can be used again.
         client.say(&listening()).await;
         let acknowledged = soon(client.hear()).await;
         assert!(acknowledged.get("id").is_none(), "{acknowledged}");

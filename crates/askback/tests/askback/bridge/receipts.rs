@@ -1,4 +1,5 @@
-//! Receipts through a bridge: the front end that asks in place of the client signs them. The server notices every change.
+//! Receipts through a bridge: the front end that asks instead of the client signs them. The server
+//! notices every change.
 
 use std::sync::{Arc, Mutex};
 
@@ -18,7 +19,8 @@ use crate::client::builder;
 
 const NO_WITNESS: &str = "no valid receipt";
 
-/// Draws questions and signs receipts. Something between it and the server changes what passes.
+/// Draws questions and signs receipts. The messages are changed between this front end and the
+/// server.
 #[derive(Clone)]
 struct FrontEnd {
     key: &'static str,

@@ -115,7 +115,7 @@ fn prints() {
         std::io::stdout().flush()?;
         let child = Command::new("echo").arg(" and a child").status();
         assert!(child.unwrap().success());
-        // If it inherited the input, it would steal messages of the client.
+        // If the child inherited the input, it would steal messages of the client.
         assert!(Command::new("cat").status().unwrap().success());
         Ok("done")
     };
@@ -261,7 +261,7 @@ async fn a_server_is_started_called_and_ended() {
         let result = client.call_tool("reserve", ()).await.unwrap();
         assert_eq!(text(&result), "true true");
         client.close().await;
-        // It exited when its input ended. Its stderr arrived line by line.
+        // The server exited when its input ended. Its stderr arrived line by line.
         let lines = host.lines();
         assert!(lines[0].starts_with("pid "), "{lines:?}");
         assert_eq!(lines.last().unwrap(), "good bye");
@@ -333,8 +333,8 @@ async fn a_server_ends_with_its_input_whatever_it_works_on() {
     assert_eq!(host.lines().last().unwrap(), "good bye");
 }
 
-/// The id of the `nth` started process, once it has printed it. It prints the id on another stream,
-/// which may arrive later than its question.
+/// The id of the `nth` started process, once the process has printed it. The id arrives on another
+/// stream than the question, and may be later.
 async fn process(host: &Scripted, nth: usize) -> String {
     loop {
         let lines = host.lines();

@@ -99,7 +99,7 @@ async fn a_list_whose_cursor_was_lost_is_fetched_from_the_beginning() {
         tools.into_iter().map(|tool| tool.name).collect::<Vec<_>>()
     };
     assert_eq!(names().await, ["first", "last"]);
-    // Again, from the cache.
+    // The second time, the list comes from the cache.
     assert_eq!(names().await, ["first", "last"]);
     let lists = heard
         .lock()

@@ -536,7 +536,7 @@ async fn roots_that_changed_are_told_on_a_session() {
     }
 }
 
-/// A server that answers with a function of method and parameters. `null` means no response.
+/// A server that computes its results from the method and the parameters. `null` means no response.
 pub(super) struct Strange {
     receiver: Receiver,
     sender: Sender,

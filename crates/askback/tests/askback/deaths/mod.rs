@@ -138,7 +138,7 @@ struct Trial {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum End {
-    /// The same result as without deaths.
+    /// The result is the same as without deaths.
     Result,
     /// A process died before the client received a question, and the call is lost.
     BeforeAQuestion,

@@ -34,9 +34,10 @@ pub(super) const NODES: usize = 3;
 
 #[derive(Debug, Default, Clone)]
 pub(super) struct Schedule {
-    /// After this many awaits of handlers, journals and stores, each counted from the last death.
+    /// When processes die: after this many awaits of handlers, journals and stores, each counted
+    /// from the last death.
     pub(super) at: Vec<u64>,
-    /// After this many polls, each counted from the last death.
+    /// When processes die: after this many polls, each counted from the last death.
     pub(super) after: Vec<u64>,
     /// Whether processes freeze for a while instead.
     pub(super) freezes: bool,

@@ -266,7 +266,7 @@ async fn an_answer_waits_for_the_journal_and_takes_its_call_with_a_new_lease() {
     let (mut stream, question) = stopping::begin(&session, 1, "works").await;
     let (second, line) = shared.node_on_a_line();
     let second = at(&session, &second);
-    // It has opened the session.
+    // The second process has opened the session.
     let hello = second.call(2, "tools/call", json!({"name": "hello"}));
     assert_eq!(hello.await.status, 200);
     line.cut();
@@ -291,7 +291,7 @@ async fn a_client_is_told_to_come_back_later_while_the_journal_is_away() {
     drop(stream);
     let (second, line) = shared.node_on_a_line();
     let second = at(&session, &second);
-    // It has opened the session.
+    // The second process has opened the session.
     let hello = second.call(2, "tools/call", json!({"name": "hello"}));
     assert_eq!(hello.await.status, 200);
     line.cut();

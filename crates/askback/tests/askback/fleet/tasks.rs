@@ -66,7 +66,7 @@ pub(super) fn capabilities() -> Value {
     }})
 }
 
-/// Sends a request of such a client.
+/// Sends a request of a client with these capabilities.
 async fn request(client: &Client, method: &str, mut params: Value) -> Value {
     params["_meta"] = capabilities();
     client.call(method, params).await.answer().await
@@ -153,7 +153,7 @@ async fn a_task_is_read_when_the_journal_can_be_reached_again() {
 async fn a_task_that_waits_for_the_journal_begins_with_a_new_lease() {
     let shared = Shared::new();
     let (first, line) = shared.node_on_a_line();
-    // It fails tasks whose lease is over.
+    // The second process fails tasks whose lease is over.
     let _second = shared.node();
     // The first request would leave a lease of a second when the ninth reaches the journal.
     line.lose_parks(&[ParkLoss::Request; 8]);

@@ -11,7 +11,7 @@ use super::{
 /// The length of each name, in characters. In JSON each takes two bytes.
 const LONG: usize = 200_000;
 
-/// In bytes.
+/// The maximum length of an error that repeats a name, in bytes.
 const MOST: usize = 10_000;
 
 #[derive(Form)]

@@ -230,7 +230,7 @@ async fn a_process_whose_store_fails_is_not_ready_and_tells_no_secrets() {
     );
     let said = server.says(request("GET /healthz")).await;
     assert!(said.starts_with("HTTP/1.1 200"), "{said}");
-    // It is ready again when the store answers, once the last result is too old.
+    // The process is ready again when the store answers, once the last result is too old.
     gate.standing.send_replace(Standing::Answers);
     let mut tries = 0;
     while !server

@@ -30,7 +30,7 @@ const HOSTILE: usize = 50;
 
 const MOST: usize = 32 << 20;
 
-/// In bytes.
+/// The length of the text that `says` returns, in bytes.
 const SAID: usize = 32 << 10;
 
 /// All runnable tasks run in this time.
@@ -285,7 +285,7 @@ async fn unread(mut response: Response, held: &mut Held) -> bool {
         assert!(why.contains("try again later"), "{why}");
         return false;
     }
-    // The server has sent it, and the client has not read it.
+    // The server has sent the result, and the client has not read it.
     drop(response);
     held.answers.push(answer);
     true

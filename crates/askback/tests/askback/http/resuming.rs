@@ -278,7 +278,7 @@ async fn streams_that_ended_are_kept_for_a_while_and_not_too_many() {
         stage.go_on();
         rest().await;
     }
-    // They ended after their readers disconnected. The next one to end makes room.
+    // The streams ended after their readers disconnected. The next stream to end makes room.
     drop(calling(&session, 100, "tells").await);
     let kept = async |id: u64| session.resume(&format!("{id}-0")).await.status == 200;
     let mut found = Vec::new();

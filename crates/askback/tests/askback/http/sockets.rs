@@ -483,7 +483,7 @@ async fn whoever_leaves_costs_only_itself() {
         drop(socket);
         stage.until((at, 0, at)).await;
     }
-    // In the middle of its stream.
+    // The client disconnects in the middle of its stream.
     let mut socket = server.connect().await;
     socket.send(&whole).await;
     socket.until("text/event-stream").await;

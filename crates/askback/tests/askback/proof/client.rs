@@ -262,7 +262,7 @@ impl<L: Link> Client<L> {
         self.exchange("tools/call", params.clone()).await
     }
 
-    /// Both responses must be equivalent.
+    /// Sends a round twice. Both responses must be equivalent.
     async fn send_twice(&mut self, params: &Value) -> Value {
         let first = self.request("tools/call", params.clone()).await;
         let mut responses = if self.dice.flips() {

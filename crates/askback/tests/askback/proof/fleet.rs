@@ -134,7 +134,7 @@ impl Around for RealTime {
         let still = tokio::task::spawn_blocking(move || waits.recv());
         let outcome = operation.await;
         drop(over);
-        // It ends with an error when `over` is dropped.
+        // The thread ends with an error when `over` is dropped.
         let _ = still.await;
         outcome
     }
@@ -293,7 +293,7 @@ impl Way {
 
     async fn come_back(&self, session: &Session, last: &str) -> Response {
         if self.below(4) == 0 {
-            // It reconnects again before anything arrived.
+            // The client reconnects again before anything arrived.
             drop(self.anywhere(session).resume(last).await);
         }
         let response = self.anywhere(session).resume(last).await;

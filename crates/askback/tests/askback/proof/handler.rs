@@ -1,4 +1,4 @@
-//! The same programs, run by a handler that asks.
+//! Runs a [`Program`] as a handler that asks its questions.
 
 use std::{future::Future, pin::Pin, sync::Arc, task::Poll, time::Duration};
 

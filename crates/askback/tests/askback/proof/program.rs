@@ -5,7 +5,7 @@ use std::fmt;
 use proptest::prelude::*;
 use serde::{Deserialize, Serialize};
 
-/// A program.
+/// A random handler, as a tree of operations.
 ///
 /// When a handler is run again, concurrent branches reach their questions in the same order only if
 /// they wait for nothing but recorded events. A program obeys this rule, or gives every question

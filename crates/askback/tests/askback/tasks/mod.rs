@@ -175,7 +175,7 @@ impl Client {
         self.request("tasks/update", params).await
     }
 
-    /// A task's state once the server can do nothing more for now.
+    /// Returns a task after the server has done all it can for now.
     pub(crate) async fn settled(&mut self, task: &str) -> Value {
         sleep(Duration::from_millis(1)).await;
         self.get(task).await

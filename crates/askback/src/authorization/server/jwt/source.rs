@@ -46,7 +46,7 @@ pub(super) struct Source {
 enum Place {
     Nowhere,
     At(Fetcher, Url),
-    /// The issuer's metadata has the URL. It is at one of these locations.
+    /// The URL is in the issuer's metadata, which is at one of these locations.
     Named {
         fetcher: Fetcher,
         issuer: String,

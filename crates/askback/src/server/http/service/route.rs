@@ -126,7 +126,7 @@ impl Inner {
     }
 }
 
-/// The same response for a session that has ended, never existed, or belongs to another caller.
+/// Returns one response for all sessions that cannot be used: ended, unknown, or another caller's.
 pub(super) fn ended() -> Response<Body> {
     let why = "unknown or ended session: send `initialize` to open one";
     response::refusal(StatusCode::NOT_FOUND, why)

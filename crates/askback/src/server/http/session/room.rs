@@ -40,8 +40,8 @@ impl Session {
         usize::from(self.lock().place.is_some())
     }
 
-    /// How many bytes its end frees at once, at least. A client in use still has to read that the
-    /// session has ended.
+    /// Returns the minimum memory that is freed as soon as the session ends, in bytes. A client in
+    /// use still has to read that the session has ended.
     pub(in crate::server::http) fn bytes_to_give(&self) -> usize {
         let state = self.lock();
         let stays = match state.idle_since() {

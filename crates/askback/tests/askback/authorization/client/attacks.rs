@@ -198,7 +198,7 @@ async fn redirections_are_followed_for_documents_alone_and_not_far() {
             error => panic!("{error:?}"),
         }
     }
-    // If it moved to a place where such a document may not be, it is not found.
+    // A document that redirects to a forbidden place is not found.
     for (status, target) in [
         (301, "http://169.254.169.254/x"),
         (302, "http://10.0.0.1/"),

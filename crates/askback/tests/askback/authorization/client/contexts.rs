@@ -10,7 +10,7 @@ enum Between {
     Renewal,
     /// The server rejects the token, and the user signs in again.
     SignIn,
-    /// The same, but through another client.
+    /// The user signs in again through another client.
     SignInElsewhere,
     SignOut,
 }

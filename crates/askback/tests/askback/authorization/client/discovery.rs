@@ -26,7 +26,7 @@ async fn the_servers_document_is_looked_for_where_it_should_be() {
         ["/.well-known/oauth-authorization-server"]
     );
 
-    // Otherwise at the server's path, then at the root.
+    // If the challenge names no document, it is looked for at the server's path, then at the root.
     let world = World::new().await;
     world.change(|rules| {
         rules.challenge = "Bearer".to_owned();

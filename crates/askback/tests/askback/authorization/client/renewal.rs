@@ -400,7 +400,7 @@ async fn what_another_process_renewed_is_taken_from_the_store() {
     assert_eq!(world.browser.times(), 1);
 }
 
-// The same at the same moment: both see the rejected token before either has renewed it.
+// Two processes see the rejected token before either has renewed it.
 #[tokio::test]
 async fn of_two_processes_one_renews() {
     let world = World::new().await;

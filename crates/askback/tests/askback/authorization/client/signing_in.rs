@@ -1,4 +1,4 @@
-//! From a refusal to a token.
+//! A client that the server refuses obtains a token.
 
 use std::{sync::Arc, time::Duration};
 

@@ -64,7 +64,7 @@ async fn a_handler_has_no_token_to_pass_on() {
         Ok(format!(
             "{:?} {:?} {:?} {:?}",
             ctx.incoming(),
-            // Also what its `Debug` hides.
+            // Prints what `Debug` hides.
             ctx.principal().map(
                 |Principal {
                      tenant,

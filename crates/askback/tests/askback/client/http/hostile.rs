@@ -43,7 +43,7 @@ fn other(message: Value) -> String {
 async fn what_belongs_to_nothing_changes_nothing() {
     type Before = fn(&Asked) -> String;
     let cases: [Before; 7] = [
-        // The same response twice, and then another one with the same id.
+        // A response twice, and then another response with the same id.
         |asked| done(asked) + &done(asked) + &other(json!({"id": asked.body["id"], "result": {}})),
         // Responses with ids that were never used, or are long answered.
         |_| other(json!({"id": 9_999_999, "result": {"content": []}})),

@@ -72,7 +72,7 @@ pub(crate) fn session(asked: &Asked) -> Reply {
     session_in(asked, wish.unwrap_or_default())
 }
 
-/// The same, of a server that speaks only this revision.
+/// The default responses of a server that speaks only this revision.
 fn session_in(asked: &Asked, revision: &str) -> Reply {
     match asked.what() {
         // Bodies hold one message each.

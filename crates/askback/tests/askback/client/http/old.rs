@@ -13,7 +13,7 @@ async fn old(endpoint: &'static str) -> Server {
     old_that(endpoint, |_| Reply::empty(202)).await
 }
 
-/// The same, with a function that handles each message.
+/// A 2024-11-05 server that handles each message with this function.
 async fn old_that(
     endpoint: &'static str,
     take: impl Fn(&str) -> Reply + Send + Sync + 'static,

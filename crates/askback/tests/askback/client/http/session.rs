@@ -379,7 +379,7 @@ async fn a_call_that_was_not_begun_is_sent_again_if_the_server_says_when() {
 // Shows HT25-49.
 #[tokio::test]
 async fn an_answer_that_cannot_be_taken_up_is_lost() {
-    // There is no event id; the server cannot resume; the server never answers.
+    // The event has no id, the server cannot resume, or the server never answers.
     for (first, status, expected) in [
         (
             "data:\n\n",

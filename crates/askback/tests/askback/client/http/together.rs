@@ -305,7 +305,7 @@ async fn changes_are_told() {
             ..SubscriptionFilter::default()
         };
         let subscription = client.listen(filter).await.unwrap();
-        // In a session, the stream for it may open a little later than the session.
+        // In a session, the stream for notifications may open a little later than the session.
         let telling = served.server.clone();
         let telling = tokio::spawn(async move {
             loop {

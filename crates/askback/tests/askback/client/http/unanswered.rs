@@ -61,7 +61,7 @@ async fn a_call_that_was_only_accepted_ends_at_once_if_no_stream_can_bring_its_r
         |_| Reply::empty(405),
         |_| Reply::empty(404),
         |_| Reply::json(200, "{}"),
-        // There was a response.
+        // The server had already responded.
         |before| match before {
             0 => Reply::events(": here\n\n"),
             _ => Reply::empty(405),
@@ -152,7 +152,7 @@ async fn a_stream_that_ends_without_a_response_ends_the_call_with_what_came() {
     fn check(outcome: (Result<String, ClientError>, usize), why: &str, received: &str) {
         let (why, received) = (why.to_owned(), received.to_owned());
         let error = ClientError::Unreadable { why, received };
-        // It is not retried, because the server did answer.
+        // The call is not retried, because the server did answer.
         assert_eq!(outcome, (Err(error), 1));
     }
     let long = "x".repeat(5000);
