@@ -160,7 +160,7 @@ fn behind_slashes(url: &Url, value: &str) -> impl Iterator<Item = Url> {
     })
 }
 
-/// Parses a host without a scheme, with an optional path. A mail address or a file's name is none.
+/// Parses a host without a scheme, with an optional path, but no mail address and no file's name.
 fn bare_host(value: &str) -> Option<Url> {
     let value = value.trim();
     if value.starts_with(['/', '\\']) {
