@@ -76,7 +76,7 @@ enum Command {
     Open(open::OpenArgs),
     /// Show the help of a command or topic: sign-in, models, answers, suite, exit-codes
     Help {
-        /// A command, such as `list` or `servers import`; or sign-in, models, answers, suite, exit-codes
+        /// A command, such as `list` or `servers sign-out`; or sign-in, models, answers, suite, exit-codes
         topic: Vec<String>,
     },
     #[command(hide = true)]

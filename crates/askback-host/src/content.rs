@@ -1,6 +1,6 @@
 //! Results of servers, as readable text.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, fmt};
 
 use askback::protocol::{
     CallToolResult, ContentBlock, EmbeddedResource, GetPromptResult, LeftOutEntry,
@@ -8,6 +8,10 @@ use askback::protocol::{
 };
 
 use base64::{Engine, engine::general_purpose::STANDARD};
+use serde::{
+    Deserializer,
+    de::{Error, MapAccess, Visitor},
+};
 use serde_json::{Value, value::RawValue};
 
 use crate::{
@@ -90,9 +94,10 @@ pub fn put_folded(page: &mut Page, structured: &str) -> bool {
 }
 
 /// The first members of an object, with aligned values, and one more if there are others. Nested
-/// values are last. Numbers are shown as they were sent.
+/// values are last. Numbers are shown as they were sent. `None` if a name occurs twice.
 fn members(structured: &str) -> Option<Vec<String>> {
-    let members: BTreeMap<String, &RawValue> = serde_json::from_str(structured).ok()?;
+    let mut json = serde_json::Deserializer::from_str(structured);
+    let members = json.deserialize_map(DistinctMembers).ok()?;
     let mut members: Vec<_> = members.iter().collect();
     members.sort_by_key(|(_, value)| value.get().starts_with(['{', '[']));
     members.truncate(MAX_MEMBER_ROWS.saturating_add(1));
@@ -111,6 +116,27 @@ fn members(structured: &str) -> Option<Vec<String>> {
         format!("{name}{blanks}  {value}")
     });
     Some(lines.collect())
+}
+
+/// Reads the members of an object, and rejects a name that occurs twice.
+struct DistinctMembers;
+
+impl<'a> Visitor<'a> for DistinctMembers {
+    type Value = BTreeMap<String, &'a RawValue>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'a>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+        let mut members = BTreeMap::new();
+        while let Some((name, value)) = map.next_entry()? {
+            if members.insert(name, value).is_some() {
+                return Err(A::Error::custom("a name occurs twice"));
+            }
+        }
+        Ok(members)
+    }
 }
 
 /// Puts a result on the page, with its whole structured content.
@@ -340,6 +366,9 @@ mod tests {
         assert_eq!((rows.lines().count(), is_cut), (3, true), "{rows}");
         let (rows, is_cut) = folded(80, r#"{"a":1,"b":2,"c":3,"d":4,"e":5,"f":6,"g":7}"#);
         assert_eq!((rows.lines().count(), is_cut), (6, true), "{rows}");
+        let twice = r#"{"paid":false,"paid":true}"#;
+        let (row, is_cut) = folded(80, twice);
+        assert_eq!((row, is_cut), (format!("Structured | {twice}\n"), false));
         let (row, _) = folded(80, r#"{"b":12345678901234567890123}"#);
         assert_eq!(row, "Structured | b  12345678901234567890123\n");
         let (rows, _) = folded(80, r#"{ "b" : [0.5, -1], "a": "\u0031:2\\" }"#);

@@ -20,7 +20,9 @@ pub fn conceal_args(args: &[String]) -> Vec<String> {
         };
         match arg.split_once('=') {
             _ if !is_secret => arg.clone(),
-            Some((name, _)) if !follows && !is_in(name, is_setting) => format!("{name}={HIDDEN}"),
+            Some((name, _)) if !follows && is_name(name) && !is_in(name, is_setting) => {
+                format!("{name}={HIDDEN}")
+            }
             _ => HIDDEN.to_owned(),
         }
     });
@@ -66,6 +68,12 @@ fn literal(text: &str) -> String {
         }
     }
     literal + rest
+}
+
+/// Whether a text is only a name, and not the beginning of a value that contains `=`.
+fn is_name(text: &str) -> bool {
+    text.chars()
+        .all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-'))
 }
 
 /// Whether a text is empty, or only the scheme of a token.
@@ -134,6 +142,10 @@ mod tests {
             ],
         );
         check(&["--token", "${TOKEN:-x}"], &["--token", "***"]);
+        check(
+            &["postgresql://u:hunter=two@h/db", "--url=https://u:a=b@h"],
+            &["***", "--url=***"],
+        );
     }
 
     #[test]

@@ -450,6 +450,10 @@ cases:
             "cases[0].expect.structured.total: `total` is not a place in JSON: write a pointer such as /total at line 5 column 27",
         );
         check(
+            &case("    call: x\n    expect:\n      structured: {$.paid: 1}\n"),
+            "cases[0].expect.structured.$.paid: JSON paths are not read: write a pointer such as /paid at line 5 column 28",
+        );
+        check(
             &case("    call: x\n    expect: {text: {matches: '('}}\n"),
             "cases[0].expect.text.matches: `(` is not a regular expression at line 4 column 30",
         );

@@ -309,8 +309,9 @@ pub fn read_field(field: &Field, written: &str, clock: Clock) -> Result<Value, W
         (FieldKind::Json(json), _)
             if is_list_of_texts(json) && !written.trim_start().starts_with('[') =>
         {
-            let texts = written.split(',').map(|text| Value::from(text.trim()));
-            Ok(texts.collect())
+            let texts = written.split(',').map(str::trim);
+            let texts = texts.filter(|text| !text.is_empty());
+            Ok(texts.map(Value::from).collect())
         }
         (FieldKind::Choice(choice), Err(wanted)) => marked(&choice.options, written.trim())
             .map(|option| option.value.as_str().into())
@@ -367,4 +368,29 @@ fn by_marks(options: &[Opt], text: &str) -> Option<Vec<Value>> {
     marks
         .map(|mark| Some(marked(options, mark)?.value.as_str().into()))
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_list_of_texts_is_written_with_commas() {
+        let schema = json!({"type": "object", "properties": {
+            "tags": {"type": "array", "items": {"type": "string"}}
+        }});
+        let schema = serde_json::from_str(&schema.to_string()).expect("it is a schema");
+        let draft = Draft::new(schema, &Content::new(), Limits::default());
+        for (written, texts) in [
+            ("early, window seat", json!(["early", "window seat"])),
+            ("early,, window seat,", json!(["early", "window seat"])),
+            (r#"["early", ""]"#, json!(["early", ""])),
+            (" ", json!([])),
+            (",", json!([])),
+        ] {
+            assert_eq!(draft.read(0, written), Ok(texts), "{written}");
+        }
+    }
 }

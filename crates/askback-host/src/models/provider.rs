@@ -335,15 +335,14 @@ async fn ask(
 }
 
 fn refusal(name: LocalText, status: u16) -> Words {
-    match status {
-        401 | 403 => words!("{} did not accept the key (HTTP status {})", name, status),
-        404 => words!(
-            "{} was not found (HTTP status {}); check its name and --model-url",
-            name,
-            status
-        ),
-        _ => words!("{} did not reply (HTTP status {})", name, status),
-    }
+    let advice = match status {
+        401 | 403 => "; check the key",
+        404 => "; check its name and --model-url",
+        429 => "; try again later, or check your quota",
+        500.. => "; try again later",
+        _ => "",
+    };
+    words!("{} answered with HTTP status {}{}", name, status, advice)
 }
 
 /// The message in a provider's error, or else the whole body.

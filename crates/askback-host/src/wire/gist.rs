@@ -1,6 +1,9 @@
 //! A summary of a message.
 
-use serde_json::Value;
+use std::{borrow::Cow, collections::BTreeMap};
+
+use serde::{Deserialize, de::IgnoredAny};
+use serde_json::value::RawValue;
 
 use super::state::State;
 use crate::text::head;
@@ -53,6 +56,63 @@ const NAME: usize = 100;
 
 const KEYS: usize = 16;
 
+#[derive(Deserialize)]
+struct Envelope<'a> {
+    #[serde(borrow)]
+    id: Option<&'a RawValue>,
+    #[serde(borrow)]
+    method: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    params: Option<&'a RawValue>,
+    #[serde(borrow)]
+    result: Option<&'a RawValue>,
+    #[serde(borrow)]
+    error: Option<&'a RawValue>,
+}
+
+/// The members of parameters and results that describe a message. Each is parsed on its own, so
+/// that a member of the wrong type does not hide the others.
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct Members<'a> {
+    #[serde(borrow)]
+    name: Option<&'a RawValue>,
+    #[serde(borrow)]
+    uri: Option<&'a RawValue>,
+    #[serde(borrow)]
+    request_state: Option<&'a RawValue>,
+    #[serde(borrow)]
+    input_requests: Option<&'a RawValue>,
+    #[serde(borrow)]
+    input_responses: Option<&'a RawValue>,
+    #[serde(borrow)]
+    is_error: Option<&'a RawValue>,
+    #[serde(borrow)]
+    request_id: Option<&'a RawValue>,
+    #[serde(borrow)]
+    progress_token: Option<&'a RawValue>,
+    #[serde(borrow)]
+    progress: Option<&'a RawValue>,
+    #[serde(borrow)]
+    total: Option<&'a RawValue>,
+    #[serde(borrow)]
+    level: Option<&'a RawValue>,
+    #[serde(borrow)]
+    logger: Option<&'a RawValue>,
+    #[serde(borrow)]
+    data: Option<&'a RawValue>,
+    #[serde(borrow)]
+    reason: Option<&'a RawValue>,
+    #[serde(borrow)]
+    action: Option<&'a RawValue>,
+    #[serde(borrow)]
+    code: Option<&'a RawValue>,
+    #[serde(borrow)]
+    message: Option<&'a RawValue>,
+    #[serde(borrow, rename = "_meta")]
+    meta: Option<&'a RawValue>,
+}
+
 /// Whether a server may ask questions during a request with this method.
 pub(super) fn may_ask(method: &str) -> bool {
     matches!(method, "tools/call" | "prompts/get" | "resources/read")
@@ -63,41 +123,53 @@ impl Gist {
         if message.is_empty() {
             return Self::Nothing;
         }
-        let message: Value = match serde_json::from_slice(message) {
-            Ok(Value::Array(batch)) => return Self::Batch(batch.len()),
-            Ok(message) => message,
-            Err(_) => return Self::Unreadable,
+        if message.trim_ascii_start().first() == Some(&b'[') {
+            return match serde_json::from_slice::<Vec<IgnoredAny>>(message) {
+                Ok(batch) => Self::Batch(batch.len()),
+                Err(_) => Self::Unreadable,
+            };
+        }
+        let Ok(envelope) = serde_json::from_slice::<Envelope<'_>>(message) else {
+            return Self::Unreadable;
         };
-        let params = &message["params"];
-        match (&message["method"], raw(&message["id"])) {
-            (Value::String(method), Some(id)) => Self::Request {
-                id,
-                method: short(method),
-                target: text(first(&params["name"], &params["uri"])),
-                answers: keys(&params["inputResponses"]),
-                state: state(params),
-                token: raw(&params["_meta"]["progressToken"]),
-            },
-            (Value::String(method), None) => Self::Notification {
-                method: short(method),
-                about: raw(first(&params["progressToken"], &params["requestId"])),
-                says: says(params),
-            },
-            (Value::Null, id) => match (&message["result"], &message["error"]) {
-                (Value::Null, Value::Null) => Self::Unreadable,
-                (Value::Null, error) => Self::Response {
+        let id = envelope.id.map(|id| short(id.get()));
+        match (envelope.method, id) {
+            (Some(method), Some(id)) => {
+                let params = Members::read(envelope.params);
+                Self::Request {
+                    id,
+                    method: short(&method),
+                    target: text(params.name.or(params.uri)),
+                    answers: keys(params.input_responses),
+                    state: params.state(),
+                    token: raw(Members::read(params.meta).progress_token),
+                }
+            }
+            (Some(method), None) => {
+                let params = Members::read(envelope.params);
+                Self::Notification {
+                    method: short(&method),
+                    about: raw(params.progress_token.or(params.request_id)),
+                    says: params.says(),
+                }
+            }
+            (None, id) => match (envelope.result, envelope.error) {
+                (Some(result), _) => Self::Response {
                     id: id.unwrap_or_default(),
-                    outcome: Outcome::Error {
-                        code: raw(&error["code"]).unwrap_or_default(),
-                        message: text(&error["message"]).unwrap_or_default(),
-                    },
+                    outcome: Outcome::of(&Members::read(Some(result))),
                 },
-                (result, _) => Self::Response {
-                    id: id.unwrap_or_default(),
-                    outcome: Outcome::of(result),
-                },
+                (None, Some(error)) => {
+                    let error = Members::read(Some(error));
+                    Self::Response {
+                        id: id.unwrap_or_default(),
+                        outcome: Outcome::Error {
+                            code: raw(error.code).unwrap_or_default(),
+                            message: text(error.message).unwrap_or_default(),
+                        },
+                    }
+                }
+                (None, None) => Self::Unreadable,
             },
-            _ => Self::Unreadable,
         }
     }
 
@@ -175,11 +247,12 @@ impl Outcome {
         }
     }
 
-    fn of(result: &Value) -> Self {
-        match (&result["inputRequests"], state(result)) {
-            (Value::Null, None) => Self::Done {
-                failed: result["isError"] == true,
-                action: text(&result["action"]),
+    fn of(result: &Members<'_>) -> Self {
+        let state = result.state();
+        match (result.input_requests, state) {
+            (None, None) => Self::Done {
+                failed: result.is_error.is_some_and(|it| it.get() == "true"),
+                action: text(result.action),
             },
             (asked, state) => Self::Asked {
                 asks: keys(asked),
@@ -189,48 +262,52 @@ impl Outcome {
     }
 }
 
-/// The text of a notification: progress, log message, resource or reason.
-fn says(params: &Value) -> Option<String> {
-    let words = text(first(&params["message"], &params["reason"]));
-    let data = &params["data"];
-    let words = words.or_else(|| text(data).or_else(|| raw(data)));
-    let of = match (raw(&params["progress"]), raw(&params["total"])) {
-        (Some(progress), Some(total)) => Some(format!("{progress} of {total}")),
-        (Some(progress), None) => Some(progress),
-        (None, _) => {
-            let named = ["level", "logger", "uri"].map(|name| text(&params[name]));
-            let named: Vec<_> = named.into_iter().flatten().collect();
-            (!named.is_empty()).then(|| named.join(" "))
+impl<'a> Members<'a> {
+    /// The text of a notification: progress, log message, resource or reason.
+    fn says(&self) -> Option<String> {
+        let words = text(self.message.or(self.reason));
+        let words = words.or_else(|| text(self.data).or_else(|| raw(self.data)));
+        let of = match (raw(self.progress), raw(self.total)) {
+            (Some(progress), Some(total)) => Some(format!("{progress} of {total}")),
+            (Some(progress), None) => Some(progress),
+            (None, _) => {
+                let named = [text(self.level), text(self.logger), text(self.uri)];
+                let named: Vec<_> = named.into_iter().flatten().collect();
+                (!named.is_empty()).then(|| named.join(" "))
+            }
+        };
+        match (of, words) {
+            (Some(of), Some(words)) => Some(format!("{of}: {words}")),
+            (of, words) => of.or(words),
         }
-    };
-    match (of, words) {
-        (Some(of), Some(words)) => Some(format!("{of}: {words}")),
-        (of, words) => of.or(words),
+    }
+
+    fn read(object: Option<&'a RawValue>) -> Self {
+        let read = object.and_then(|object| serde_json::from_str(object.get()).ok());
+        read.unwrap_or_default()
+    }
+
+    fn state(&self) -> Option<State> {
+        let state = self.request_state?;
+        let state: String = serde_json::from_str(state.get()).ok()?;
+        Some(State::read(&state))
     }
 }
 
-fn state(object: &Value) -> Option<State> {
-    object["requestState"].as_str().map(State::read)
+fn text(value: Option<&RawValue>) -> Option<String> {
+    let text: String = serde_json::from_str(value?.get()).ok()?;
+    Some(short(&text))
 }
 
-fn first<'a>(value: &'a Value, other: &'a Value) -> &'a Value {
-    match value {
-        Value::Null => other,
-        value => value,
-    }
+fn raw(value: Option<&RawValue>) -> Option<String> {
+    value.map(|value| short(value.get()))
 }
 
-fn text(value: &Value) -> Option<String> {
-    value.as_str().map(short)
-}
-
-fn raw(value: &Value) -> Option<String> {
-    (!value.is_null()).then(|| short(&value.to_string()))
-}
-
-fn keys(object: &Value) -> Vec<String> {
-    let keys = object.as_object().into_iter().flat_map(|it| it.keys());
-    keys.take(KEYS).map(|key| short(key)).collect()
+fn keys(object: Option<&RawValue>) -> Vec<String> {
+    let read =
+        |object: &RawValue| serde_json::from_str::<BTreeMap<String, IgnoredAny>>(object.get()).ok();
+    let keys = object.and_then(read).unwrap_or_default().into_keys();
+    keys.take(KEYS).map(|key| short(&key)).collect()
 }
 
 fn short(text: &str) -> String {
@@ -287,8 +364,9 @@ mod tests {
                 r#""progress":3,"total":10,"message":"Packing"}}"#,
                 "3 of 10: Packing",
             ),
-            (r#""progress":0.50,"total":1}}"#, "0.5 of 1"),
+            (r#""progress":0.50,"total":1}}"#, "0.50 of 1"),
             (r#""progress":3,"message":"Packing"}}"#, "3: Packing"),
+            (r#""progress":1e400}}"#, "1e400"),
         ] {
             let line = format!("notifications/progress {says}");
             check(&format!("{progress}{params}"), &line);
@@ -320,6 +398,13 @@ mod tests {
         check("[{", "not a message of JSON-RPC");
         check("hello", "not a message of JSON-RPC");
         check("", "");
+        let large = "123456789012345678901234567890";
+        let message = format!(r#"{{"id":{large},"method":"a"}}"#);
+        let read = Gist::read(message.as_bytes());
+        assert!(
+            matches!(&read, Gist::Request { id, .. } if id == large),
+            "{read:?}"
+        );
         let long = format!(r#"{{"method":"{}"}}"#, "x".repeat(1000));
         check(&long, &format!("{}…", "x".repeat(NAME)));
     }

@@ -57,11 +57,19 @@ impl TryFrom<String> for Place {
     type Error = String;
 
     fn try_from(text: String) -> Result<Self, String> {
-        match text.is_empty() || text.starts_with('/') {
-            true => Ok(Self(text)),
-            false => Err(format!(
-                "`{text}` is not a place in JSON: write a pointer such as /{text}"
-            )),
+        if text.is_empty() || text.starts_with('/') {
+            return Ok(Self(text));
         }
+        if text.starts_with('$') {
+            let names = text.split(|c: char| "$.[]'\"".contains(c));
+            let names: Vec<_> = names.filter(|name| !name.is_empty()).collect();
+            let pointer = names.join("/");
+            return Err(format!(
+                "JSON paths are not read: write a pointer such as /{pointer}"
+            ));
+        }
+        Err(format!(
+            "`{text}` is not a place in JSON: write a pointer such as /{text}"
+        ))
     }
 }

@@ -8,6 +8,20 @@ use super::domain;
 /// How many times a value is decoded. Each page that passes a URL on encodes it again.
 const DECODED: usize = 3;
 
+/// Parameters that announce a redirect target, in lower case. A host without a scheme counts in them.
+const GOES_ON: [&str; 10] = [
+    "continue",
+    "dest",
+    "next",
+    "redirect",
+    "redirect_uri",
+    "relaystate",
+    "return_to",
+    "returnurl",
+    "to",
+    "url",
+];
+
 /// Parameters whose URLs are identifiers, not redirect targets.
 const NO_WAY: [&str; 7] = [
     "audience",
@@ -29,12 +43,16 @@ pub(super) fn leads_on(url: &Url, name: &str) -> Vec<String> {
     let in_fragment = url::form_urlencoded::parse(in_fragment.as_bytes());
     let values = url.query_pairs().chain(in_fragment);
     let values = values.filter(|(name, _)| !NO_WAY.contains(&&**name));
-    let values = values.flat_map(|(name, value)| [name.into_owned(), value.into_owned()]);
-    for value in values.chain([url.path().to_owned()]) {
-        for address in decoded(value)
-            .iter()
-            .flat_map(|value| addresses(url, value))
-        {
+    let values = values.flat_map(|(name, value)| {
+        let goes_on = GOES_ON.contains(&name.to_ascii_lowercase().as_str());
+        [(false, name.into_owned()), (goes_on, value.into_owned())]
+    });
+    for (goes_on, value) in values.chain([(false, url.path().to_owned())]) {
+        let values = decoded(value);
+        let bare = values.iter().filter(|_| goes_on);
+        let bare = bare.filter_map(|value| bare_host(value));
+        let found = values.iter().flat_map(|value| addresses(url, value));
+        for address in found.chain(bare) {
             let host = address.host_str().unwrap_or_default();
             let host = host.trim_matches('.');
             if !host.is_empty() && site(host) != here && !hosts.iter().any(|known| known == host) {
@@ -142,6 +160,25 @@ fn behind_slashes(url: &Url, value: &str) -> impl Iterator<Item = Url> {
     })
 }
 
+/// Parses a host without a scheme, with an optional path, but no mail address and no file's name.
+fn bare_host(value: &str) -> Option<Url> {
+    let value = value.trim();
+    if value.starts_with(['/', '\\']) {
+        return None;
+    }
+    let address = Url::parse(&format!("https://{value}")).ok()?;
+    let is_host = match address.host()? {
+        Host::Domain(name) => {
+            let name = name.trim_end_matches('.');
+            name.contains('.') && ends_as_site(name)
+        }
+        // A single number is not an address.
+        Host::Ipv4(number) => value.starts_with(&number.to_string()),
+        Host::Ipv6(_) => true,
+    };
+    (is_host && address.username().is_empty()).then_some(address)
+}
+
 fn ends_as_site(name: &str) -> bool {
     psl::domain(name.as_bytes()).is_some_and(|domain| domain.suffix().is_known())
 }
@@ -210,6 +247,32 @@ mod tests {
             "https://example.com/?to=https:evil.example",
             &["evil.example"],
         );
+        // A bare host, in a parameter that announces a redirect target.
+        check("https://example.com/?next=evil.com", &["evil.com"]);
+        check("https://example.com/?RelayState=evil.app", &["evil.app"]);
+        check("https://example.com/?to=10.0.0.1", &["10.0.0.1"]);
+        check("https://example.com/?url=[::1]:80/x", &["[::1]"]);
+        check(
+            "https://example.com/?Return_To=evil.co.uk:8443/a@b",
+            &["evil.co.uk"],
+        );
+        check("https://example.com/#dest=evil.com.", &["evil.com"]);
+        check("https://example.com/?next=evil%252Ecom", &["evil.com"]);
+        for none in [
+            "to=2",
+            "to=1.2",
+            "to=ada@evil.com",
+            "next=home",
+            "next=home.html",
+            "next=www.example.com",
+            "url=%2Fevil.com",
+            "continue=made%20by%20evil.com",
+            "file=evil.com",
+            "q=evil.com",
+            "ip=10.0.0.1",
+        ] {
+            check(&format!("https://example.com/?{none}"), &[]);
+        }
         check("https://example.com/files//2024//notes.txt", &[]);
         // Parameters that name what the user signs in to.
         check(
