@@ -7,7 +7,7 @@ use std::{
 
 use askback::journal::{CallCounter, CountedCall, StoreError, StoreFuture};
 use askback_core::secret::Secret;
-use redis::{Client, aio::MultiplexedConnection};
+use redis::{Client, Cmd, aio::MultiplexedConnection};
 use tokio::{
     sync::Notify,
     task::AbortHandle,
@@ -63,11 +63,12 @@ impl RedisCallCounter {
     ///
     /// # Errors
     ///
-    /// If the address cannot be read, or the server refuses the user. If the server cannot be reached, the counter
-    /// connects later.
+    /// If the address cannot be read, or the server refuses the user or one of these commands. If the server cannot be
+    /// reached, the counter connects later.
     pub async fn connect(address: &Secret, service: &str) -> Result<Self, StoreError> {
         let client = crate::bus::redis_client(address)?;
-        let connection = match connect(&client).await {
+        let prefix = format!("askback:calls:{}:", channel_part(service));
+        let connection = match connect(&client, &prefix).await {
             Ok(connection) => Some(connection),
             Err(error @ StoreError::Unreachable(_)) => {
                 tracing::warn!(%error, "calls are not counted for the whole fleet yet");
@@ -77,7 +78,7 @@ impl RedisCallCounter {
         };
         let shared = Arc::new(Shared {
             client,
-            prefix: format!("askback:calls:{}:", channel_part(service)),
+            prefix,
             connection: Mutex::new(connection),
             lost: Notify::new(),
         });
@@ -86,14 +87,28 @@ impl RedisCallCounter {
     }
 }
 
-async fn connect(client: &Client) -> Result<MultiplexedConnection, StoreError> {
-    let connecting = client.get_multiplexed_async_connection();
+/// Connects, and counts once, because the user may not be allowed to.
+async fn connect(client: &Client, prefix: &str) -> Result<MultiplexedConnection, StoreError> {
+    let connecting = async {
+        let mut connection = client.get_multiplexed_async_connection().await?;
+        // The key expires after a millisecond.
+        let probe = count(&format!("{prefix}probe"), 1, 1_000_000);
+        probe.exec_async(&mut connection).await?;
+        Ok(connection)
+    };
     match timeout(REQUEST_TIMEOUT, connecting).await {
         Ok(connected) => connected.map_err(redis_failure),
         Err(_) => Err(StoreError::Unreachable(
             format!("Redis did not answer for {REQUEST_TIMEOUT:?}").into(),
         )),
     }
+}
+
+/// The command that counts a call, with times in microseconds: what the call takes, and the whole budget.
+fn count(key: &str, interval: u64, window: u64) -> Cmd {
+    let mut count = redis::cmd("EVAL");
+    count.arg(COUNT).arg(1).arg(key).arg(interval).arg(window);
+    count
 }
 
 /// Connects again whenever the connection is lost.
@@ -105,7 +120,7 @@ async fn keep_connected(shared: Arc<Shared>) {
             shared.lost.notified().await;
             continue;
         }
-        match connect(&shared.client).await {
+        match connect(&shared.client, &shared.prefix).await {
             Ok(connection) => *shared.connection() = Some(connection),
             Err(error) => {
                 tracing::debug!(%error, "the counter of calls cannot be reached");
@@ -131,13 +146,7 @@ impl Shared {
         let window = u64::try_from(call.window.as_micros()).unwrap_or(u64::MAX);
         let interval = (window / call.calls.max(1)).max(1);
         let digest = u128::from_be_bytes(call.budget);
-        let mut count = redis::cmd("EVAL");
-        count
-            .arg(COUNT)
-            .arg(1)
-            .arg(format!("{}{digest:032x}", self.prefix))
-            .arg(interval)
-            .arg(window);
+        let count = count(&format!("{}{digest:032x}", self.prefix), interval, window);
         let counted = timeout(COUNT_TIMEOUT, count.query_async::<u64>(&mut connection)).await;
         let error = match counted {
             Ok(Ok(0)) => return Ok(None),
