@@ -147,18 +147,27 @@ async fn run<E: Engine>(engine: E, mut connection: Option<E::Connection>, hub: A
             tracing::warn!(%error, "the connection to the bus is lost: connecting again");
         }
         let mut delay = MIN_RETRY_DELAY;
+        let mut is_refused = false;
         connection = loop {
             match connect(&engine).await {
                 Ok(connection) => break Some(connection),
+                Err(error @ StoreError::Failed(_)) if !is_refused => {
+                    is_refused = true;
+                    tracing::warn!(%error, "the bus refuses this process: it is tried again and again");
+                }
                 Err(error) => tracing::debug!(%error, "the bus cannot be reached"),
             }
             sleep(delay).await;
             delay = MAX_RETRY_DELAY.min(delay * 2);
         };
+        let was_reached = hub.was_reached();
         hub.note_reached();
         // Only now, because a message may be lost until the subscription is live.
         hub.add_gap();
-        tracing::info!("connected to the bus again");
+        match was_reached {
+            true => tracing::info!("connected to the bus again"),
+            false => tracing::info!("connected to the bus"),
+        }
     }
 }
 

@@ -7,7 +7,7 @@ use std::{
 
 use askback::journal::{CallCounter, CountedCall, StoreError, StoreFuture};
 use askback_core::secret::Secret;
-use redis::{Client, aio::MultiplexedConnection};
+use redis::{Client, Cmd, aio::MultiplexedConnection};
 use tokio::{
     sync::Notify,
     task::AbortHandle,
@@ -45,7 +45,7 @@ struct Shared {
     client: Client,
     /// Comes before the digest in the name of a key.
     prefix: String,
-    connection: Mutex<Option<MultiplexedConnection>>,
+    connection: Mutex<Option<Arc<MultiplexedConnection>>>,
     lost: Notify,
 }
 
@@ -63,12 +63,13 @@ impl RedisCallCounter {
     ///
     /// # Errors
     ///
-    /// If the address cannot be read, or the server refuses the user. If the server cannot be reached, the counter
-    /// connects later.
+    /// If the address cannot be read, or the server refuses the user or one of these commands. If the server cannot be
+    /// reached, the counter connects later.
     pub async fn connect(address: &Secret, service: &str) -> Result<Self, StoreError> {
         let client = crate::bus::redis_client(address)?;
-        let connection = match connect(&client).await {
-            Ok(connection) => Some(connection),
+        let prefix = format!("askback:calls:{}:", channel_part(service));
+        let connection = match connect(&client, &prefix).await {
+            Ok(connection) => Some(Arc::new(connection)),
             Err(error @ StoreError::Unreachable(_)) => {
                 tracing::warn!(%error, "calls are not counted for the whole fleet yet");
                 None
@@ -77,7 +78,7 @@ impl RedisCallCounter {
         };
         let shared = Arc::new(Shared {
             client,
-            prefix: format!("askback:calls:{}:", channel_part(service)),
+            prefix,
             connection: Mutex::new(connection),
             lost: Notify::new(),
         });
@@ -86,8 +87,15 @@ impl RedisCallCounter {
     }
 }
 
-async fn connect(client: &Client) -> Result<MultiplexedConnection, StoreError> {
-    let connecting = client.get_multiplexed_async_connection();
+/// Connects, and counts once, because the user may not be allowed to.
+async fn connect(client: &Client, prefix: &str) -> Result<MultiplexedConnection, StoreError> {
+    let connecting = async {
+        let mut connection = client.get_multiplexed_async_connection().await?;
+        // The key expires after a millisecond.
+        let probe = count(&format!("{prefix}probe"), 1, 1_000_000);
+        probe.exec_async(&mut connection).await?;
+        Ok(connection)
+    };
     match timeout(REQUEST_TIMEOUT, connecting).await {
         Ok(connected) => connected.map_err(redis_failure),
         Err(_) => Err(StoreError::Unreachable(
@@ -96,7 +104,14 @@ async fn connect(client: &Client) -> Result<MultiplexedConnection, StoreError> {
     }
 }
 
-/// Connects again whenever the connection is lost.
+/// The command that counts a call, with times in microseconds: what the call takes, and the whole budget.
+fn count(key: &str, interval: u64, window: u64) -> Cmd {
+    let mut count = redis::cmd("EVAL");
+    count.arg(COUNT).arg(1).arg(key).arg(interval).arg(window);
+    count
+}
+
+/// Connects again whenever the connection is lost, after a pause.
 async fn keep_connected(shared: Arc<Shared>) {
     let mut delay = MIN_RETRY_DELAY;
     loop {
@@ -105,11 +120,11 @@ async fn keep_connected(shared: Arc<Shared>) {
             shared.lost.notified().await;
             continue;
         }
-        match connect(&shared.client).await {
-            Ok(connection) => *shared.connection() = Some(connection),
+        sleep(delay).await;
+        match connect(&shared.client, &shared.prefix).await {
+            Ok(connection) => *shared.connection() = Some(Arc::new(connection)),
             Err(error) => {
                 tracing::debug!(%error, "the counter of calls cannot be reached");
-                sleep(delay).await;
                 delay = MAX_RETRY_DELAY.min(delay * 2);
             }
         }
@@ -117,7 +132,7 @@ async fn keep_connected(shared: Arc<Shared>) {
 }
 
 impl Shared {
-    fn connection(&self) -> MutexGuard<'_, Option<MultiplexedConnection>> {
+    fn connection(&self) -> MutexGuard<'_, Option<Arc<MultiplexedConnection>>> {
         self.connection
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
@@ -125,32 +140,41 @@ impl Shared {
 
     async fn count(&self, call: CountedCall) -> Result<Option<Duration>, StoreError> {
         let connection = self.connection().clone();
-        let Some(mut connection) = connection else {
+        let Some(connection) = connection else {
             return Err(StoreError::Unreachable("Redis is not connected".into()));
         };
         let window = u64::try_from(call.window.as_micros()).unwrap_or(u64::MAX);
         let interval = (window / call.calls.max(1)).max(1);
         let digest = u128::from_be_bytes(call.budget);
-        let mut count = redis::cmd("EVAL");
-        count
-            .arg(COUNT)
-            .arg(1)
-            .arg(format!("{}{digest:032x}", self.prefix))
-            .arg(interval)
-            .arg(window);
-        let counted = timeout(COUNT_TIMEOUT, count.query_async::<u64>(&mut connection)).await;
-        let error = match counted {
-            Ok(Ok(0)) => return Ok(None),
-            Ok(Ok(wait)) => return Ok(Some(Duration::from_micros(wait))),
-            Ok(Err(error)) => redis_failure(error),
-            Err(_) => {
-                StoreError::Unreachable(format!("Redis did not count for {COUNT_TIMEOUT:?}").into())
+        let count = count(&format!("{}{digest:032x}", self.prefix), interval, window);
+        let mut handle = MultiplexedConnection::clone(&connection);
+        let counted = timeout(COUNT_TIMEOUT, count.query_async::<u64>(&mut handle)).await;
+        match counted {
+            Ok(Ok(0)) => Ok(None),
+            Ok(Ok(wait)) => Ok(Some(Duration::from_micros(wait))),
+            Ok(Err(error)) => {
+                // A server that has become a replica may keep its connections.
+                let is_replica = error.code() == Some("READONLY");
+                if error.is_io_error() || error.is_unrecoverable_error() || is_replica {
+                    self.drop_connection(&connection);
+                }
+                Err(redis_failure(error))
             }
-        };
-        // A new connection is made, whatever the reason.
-        *self.connection() = None;
-        self.lost.notify_one();
-        Err(error)
+            Err(_) => {
+                self.drop_connection(&connection);
+                let why = format!("Redis did not count for {COUNT_TIMEOUT:?}");
+                Err(StoreError::Unreachable(why.into()))
+            }
+        }
+    }
+
+    /// Drops a lost connection, unless there is a new one already.
+    fn drop_connection(&self, lost: &Arc<MultiplexedConnection>) {
+        let mut connection = self.connection();
+        if connection.as_ref().is_some_and(|it| Arc::ptr_eq(it, lost)) {
+            *connection = None;
+            self.lost.notify_one();
+        }
     }
 }
 

@@ -2,11 +2,11 @@ use askback::journal::StoreError;
 use askback_core::secret::Secret;
 use futures_util::StreamExt;
 use redis::{
-    Client, ErrorKind, RedisError, ServerErrorKind,
+    Client, ErrorKind, RedisError,
     aio::{MultiplexedConnection, PubSub},
 };
 
-use super::{BoxError, Connection, Engine, Relay, bus_by_relay};
+use super::{BoxError, Connection, Engine, Relay, bus_by_relay, hub::HEARTBEAT};
 
 /// A bus over the publish and subscribe commands of Redis or Valkey (one server; not sharded over a cluster).
 ///
@@ -22,12 +22,13 @@ impl RedisBus {
     /// (`rediss://`).
     ///
     /// All processes of a fleet must use the same `service`. Two fleets that share a Redis server
-    /// must use different ones. The channel is `askback:SERVICE`.
+    /// must use different ones. The channel is `askback:SERVICE`. The user needs the commands
+    /// `PUBLISH` and `SUBSCRIBE` on it.
     ///
     /// # Errors
     ///
-    /// If the address cannot be read, or the server refuses the user. If the server cannot be
-    /// reached, the bus connects later, and until then its process is not
+    /// If the address cannot be read, or the server refuses the user or one of these commands. If
+    /// the server cannot be reached, the bus connects later, and until then its process is not
     /// [ready](askback::journal::Bus::was_reached).
     pub async fn connect(address: &Secret, service: &str) -> Result<Self, StoreError> {
         let client = redis_client(address)?;
@@ -49,16 +50,27 @@ pub(crate) fn redis_client(address: &Secret) -> Result<Client, StoreError> {
     })
 }
 
-/// Redis refuses a user with an error of its own. Others, such as that it is still loading, are over some time.
+/// Redis refuses a user with errors of its own. Others, such as that it is still loading, are over some time.
 pub(crate) fn redis_failure(error: RedisError) -> StoreError {
-    let kind = match error.kind() {
-        ErrorKind::AuthenticationFailed
-        | ErrorKind::InvalidClientConfig
-        | ErrorKind::Server(ServerErrorKind::NoPerm) => StoreError::Failed,
-        _ => StoreError::Unreachable,
-    };
+    if is_refusal(&error) {
+        let why = "check the user and the password in its address, and what the user may do";
+        return StoreError::Failed(format!("Redis refuses the user ({error}): {why}").into());
+    }
     let why = "check that it runs, its address and user";
-    kind(format!("Redis cannot be reached ({error}): {why}").into())
+    StoreError::Unreachable(format!("Redis cannot be reached ({error}): {why}").into())
+}
+
+fn is_refusal(error: &RedisError) -> bool {
+    let is_refused = matches!(
+        error.kind(),
+        ErrorKind::AuthenticationFailed | ErrorKind::InvalidClientConfig
+    );
+    // With an address without a password, the first command is refused, not the connection.
+    let code = error.code().unwrap_or_default();
+    let is_forbidden = ["NOAUTH", "WRONGPASS", "NOPERM"].contains(&code);
+    // Redis 7.0 and older have no code for a command inside a script.
+    let said = error.detail().unwrap_or_default();
+    is_refused || is_forbidden || said.starts_with("The user executing the script can't run")
 }
 
 struct Server {
@@ -77,7 +89,12 @@ impl Engine for Server {
 
     async fn connect(&self) -> Result<Subscription, StoreError> {
         let publisher = self.client.get_multiplexed_async_connection().await;
-        let publisher = publisher.map_err(redis_failure)?;
+        let mut publisher = publisher.map_err(redis_failure)?;
+        // Now, because the user may not be allowed to publish.
+        let mut probe = redis::cmd("PUBLISH");
+        probe.arg(&self.channel).arg(&[HEARTBEAT][..]);
+        let published = probe.exec_async(&mut publisher).await;
+        published.map_err(redis_failure)?;
         let mut subscriber = self
             .client
             .get_async_pubsub()

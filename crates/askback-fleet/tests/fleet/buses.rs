@@ -3,10 +3,10 @@
 use std::{sync::Arc, time::Duration};
 
 use askback::{
-    journal::{Bus, HeardHints, Topic},
+    journal::{Bus, HeardHints, StoreError, Topic},
     testing::check_bus,
 };
-use askback_fleet::{NatsBus, PostgresBus, PostgresSettings, RedisBus, Secret};
+use askback_fleet::{NatsBus, PostgresBus, PostgresSettings, RedisBus, RedisCallCounter, Secret};
 use tokio::time::timeout;
 
 use crate::{cluster::Cluster, engine::Engine, place};
@@ -182,6 +182,60 @@ async fn nats_knows_who_connects() {
         let said = error.to_string();
         assert!(said.contains("user"), "{said}");
         assert!(!said.contains("canary"), "{said}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn redis_knows_who_connects() {
+    let Some(engine) = Engine::start("redis-server", &["--requirepass", "agency"]) else {
+        return;
+    };
+    let client = redis::Client::open(format!("redis://:agency@127.0.0.1:{}", engine.port));
+    let client = client.expect("it is an address");
+    let connection = client.get_multiplexed_async_connection().await;
+    let mut connection = connection.expect("it connects");
+    for user in [
+        "bus on >canary &askback:* +publish +subscribe",
+        "counter on >canary ~askback:calls:* +eval +time +get +set",
+        "reader on >canary ~* &* +subscribe +eval +time +get",
+    ] {
+        let mut create = redis::cmd("ACL");
+        create.arg("SETUSER");
+        for rule in user.split(' ') {
+            create.arg(rule);
+        }
+        let created = create.exec_async(&mut connection).await;
+        created.expect("it is created");
+    }
+    for (who, has_bus, has_counter) in [
+        (":agency@", true, true),
+        ("bus:canary@", true, false),
+        ("counter:canary@", false, true),
+        ("reader:canary@", false, false),
+        (":canary@", false, false),
+        ("", false, false),
+    ] {
+        let address = Secret::new(format!("redis://{who}127.0.0.1:{}", engine.port));
+        for (is_accepted, error) in [
+            (has_bus, RedisBus::connect(&address, "a").await.err()),
+            (
+                has_counter,
+                RedisCallCounter::connect(&address, "a").await.err(),
+            ),
+        ] {
+            match error {
+                None => assert!(is_accepted, "{who} is accepted"),
+                Some(StoreError::Failed(why)) => {
+                    let said = why.to_string();
+                    assert!(
+                        !is_accepted && said.contains("refuses the user"),
+                        "{who}: {said}"
+                    );
+                    assert!(!said.contains("canary"), "{said}");
+                }
+                Some(other) => panic!("{who}: {other}"),
+            }
+        }
     }
 }
 

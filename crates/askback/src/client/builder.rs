@@ -309,8 +309,9 @@ impl ClientBuilder {
     }
 
     /// Sets whether the structured results of tools are checked against the output schemas that the server listed
-    /// (feature `json-schema`); the default is yes. Without the check, results are passed on as they are, and tools
-    /// with a schema in an unsupported dialect can be called.
+    /// (feature `json-schema`); the default is yes. After a child process was started again, they are not checked until
+    /// its tools are listed again. Without the check, results are passed on as they are, and tools with a schema in
+    /// an unsupported dialect can be called.
     #[must_use]
     pub fn check_results(mut self, check: bool) -> Self {
         self.checks_results = check;

@@ -307,7 +307,8 @@ impl Client {
     /// ```
     ///
     /// With the feature `json-schema`, the result of a tool that was listed with an output schema is checked against
-    /// it, unless disabled with [`ClientBuilder::check_results`].
+    /// it, unless disabled with [`ClientBuilder::check_results`]. If a child process is started again, results are not
+    /// checked until its tools are listed again.
     ///
     /// # Errors
     ///

@@ -470,9 +470,10 @@ impl Connection {
             let error = ClientError::Unreadable { why, received };
             return self.handle_unreadable(malformed.id, error, now);
         }
-        if let Some(id) = &malformed.id
-            && matches!(self.state, State::Legacy(_))
-        {
+        if let (Some(id), State::Legacy(session)) = (&malformed.id, &mut self.state) {
+            if let Some(batch) = batch {
+                session.expect_response(batch);
+            }
             self.respond(jsonrpc::write_error(Some(id), &malformed.error), batch);
         }
         match excerpt {

@@ -58,6 +58,11 @@ impl Session {
         }
     }
 
+    /// Counts a response that its batch waits for.
+    pub(super) fn expect_response(&mut self, batch: u64) {
+        self.batches.expect(batch);
+    }
+
     pub(super) fn is_asking(&self) -> bool {
         !self.questions.is_empty()
     }
@@ -103,7 +108,7 @@ impl Connection {
     pub(super) fn handle_request(&mut self, request: Request, batch: Option<u64>, now: Duration) {
         let id = request.id.clone();
         if let (State::Legacy(session), Some(batch)) = (&mut self.state, batch) {
-            session.batches.expect(batch);
+            session.expect_response(batch);
         }
         let answer = match &self.state {
             State::Legacy(_) => self.route(&request, batch, now),

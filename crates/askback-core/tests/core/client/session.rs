@@ -643,6 +643,23 @@ fn batches_are_read_where_the_revision_has_them_and_answered_as_one() {
 }
 
 #[test]
+fn a_malformed_request_does_not_end_its_batch() {
+    check(
+        "2025-03-26",
+        r#"
+        < [{"id":"a","method":7},{"id":"b","method":"ping"}]
+        = note: the server sent a message that cannot be read: "method" must be a string
+        > [{"error":{"code":-32600,"message":"\"method\" must be a string"},"id":"a","jsonrpc":"2.0"},{"id":"b","jsonrpc":"2.0","result":{}}]
+        < [{"id":"c","method":"roots/list"},{"id":"d","method":7}]
+        = ask 1 "roots"
+        = note: the server sent a message that cannot be read: "method" must be a string
+        ! answer 1 roots {"roots":[]}
+        > [{"error":{"code":-32600,"message":"\"method\" must be a string"},"id":"d","jsonrpc":"2.0"},{"id":"c","jsonrpc":"2.0","result":{"roots":[]}}]
+        "#,
+    );
+}
+
+#[test]
 fn a_result_is_never_a_question_here() {
     for revision in ["2024-11-05", "2025-06-18", "2025-11-25"] {
         check(

@@ -12,7 +12,7 @@ const RENEW: Duration = Duration::from_secs(3);
 /// The interval at which expired records are removed.
 const PURGE: Duration = Duration::from_secs(60);
 
-/// How many calls a process takes at once from a silent one.
+/// How many calls a process takes at once from a silent one. After a failure, it takes half as many.
 const MOST_DUE: usize = 64;
 
 /// The interval at which a process looks for calls to continue.
@@ -62,6 +62,7 @@ pub(super) async fn keep_leases(shared: std::sync::Weak<Shared>) {
 pub(super) async fn keep_watch(shared: std::sync::Weak<Shared>) {
     let mut purged = None;
     let mut described = None;
+    let mut most = MOST_DUE;
     let is_due = |last: Option<Instant>, every| last.is_none_or(|last| last.elapsed() >= every);
     loop {
         tokio::time::sleep(POLL).await;
@@ -82,8 +83,13 @@ pub(super) async fn keep_watch(shared: std::sync::Weak<Shared>) {
         if node.is_stopping.load(Ordering::Relaxed) {
             continue;
         }
-        let due = node.journal.due(node.lease(now), now, MOST_DUE).await;
-        for taken in node.heard(due).unwrap_or_default() {
+        let due = node.heard(node.journal.due(node.lease(now), now, most).await);
+        // A slow database may need too long for so many calls, and takes none of them.
+        most = match due {
+            Ok(_) => MOST_DUE.min(most * 2),
+            Err(_) => (most / 2).max(1),
+        };
+        for taken in due.unwrap_or_default() {
             if !taken.was_interrupted {
                 tracing::debug!("a call continues here: its timer has ended");
             }
