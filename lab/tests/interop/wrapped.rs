@@ -181,7 +181,10 @@ impl Wrap {
 
     /// Kills the client while its question waits for a person. Every process that it started has to end.
     async fn client_crash(&self, client: &Program, call: &Value) -> Result<()> {
-        let job = self.job(&json!({"sampling": [{"reply": ADVICE}]}), &[call.clone()])?;
+        let job = self.job(
+            &json!({"sampling": [{"reply": ADVICE}]}),
+            std::slice::from_ref(call),
+        )?;
         let client = client.clone().arg(job.to_string());
         let mut started = client.start(&self.place.join("killed.txt"))?;
         let is_asked = || fs::read_to_string(&self.log).is_ok_and(|log| log.contains(ASKED));

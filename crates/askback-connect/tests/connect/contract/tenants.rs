@@ -98,7 +98,7 @@ pub(super) async fn rewrapped(Stores { one, other }: Stores) {
     one.refuses("from what it is not", rewrap(&to.bytes)).await;
     one.keeps("wrapped anew", rewrap(&from)).await;
     other.refuses("wrapped anew twice", rewrap(&from)).await;
-    assert_eq!(other.keys(of_tenant()).await, [anew.clone()]);
+    assert_eq!(other.keys(of_tenant()).await, std::slice::from_ref(&anew));
     assert_eq!(others("new", 9).await.len(), 2);
     for (last, expected) in [("", Some("kek")), ("kek", Some("new")), ("new", None)] {
         let found = next(last).await.pop().map(|key| key.wrapped.kek_id);
