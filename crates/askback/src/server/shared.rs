@@ -83,13 +83,15 @@ impl Shared {
         };
         let now = self.clock().now();
         #[cfg(feature = "http-server")]
-        let in_fleet = match self.fleet.as_ref().and_then(|node| node.calls.as_ref()) {
-            Some(calls) => calls.take(rate, caller, (method, name), now).await,
-            None => None,
+        let taken = {
+            let in_fleet = match self.fleet.as_ref().and_then(|node| node.calls.as_ref()) {
+                Some(calls) => calls.take(rate, caller, (method, name), now).await,
+                None => None,
+            };
+            in_fleet.unwrap_or_else(|| rate.take(caller, thing, now))
         };
         #[cfg(not(feature = "http-server"))]
-        let in_fleet = None;
-        let taken = in_fleet.unwrap_or_else(|| rate.take(caller, thing, now));
+        let taken = rate.take(caller, thing, now);
         taken.map_err(|early| {
             let seconds = early.wait.as_secs_f64().ceil();
             let what = if name.is_empty() { method } else { name };
@@ -132,6 +134,7 @@ impl Shared {
     }
 
     /// The name under which the processes of this service recognize each other's states.
+    #[cfg(feature = "http-server")]
     pub(crate) fn service(&self) -> &str {
         &self.service
     }
