@@ -58,8 +58,8 @@ impl Drop for RedisCallCounter {
 impl RedisCallCounter {
     /// Connects to a Redis server, as `redis://USER:PASSWORD@HOST:PORT`. There is no TLS (`rediss://`).
     ///
-    /// All processes of a fleet give the same service; two fleets with the same Redis server give different ones. The
-    /// user needs the commands `EVAL`, `TIME`, `GET` and `SET`.
+    /// All processes of a fleet must use the same `service`. Two fleets that share a Redis server must use different
+    /// ones. The user needs the commands `EVAL`, `TIME`, `GET` and `SET`.
     ///
     /// # Errors
     ///

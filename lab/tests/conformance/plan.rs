@@ -6,7 +6,7 @@ use crate::{Result, suite::Suite};
 const REQUIREMENTS: [&str; 2] = ["2025-11-25", "2026-07-28"];
 
 /// The features that askback does not have, by the prefix of the scenarios' names.
-const LEFT_OUT: [(&str, &str); 1] = [("sep-2640-", "askback has no skills")];
+const LEFT_OUT: [(&str, &str); 1] = [("sep-2640-", "the tested server and client have no skills")];
 
 pub(crate) struct Plan {
     pub(crate) runs: Vec<Run>,

@@ -25,8 +25,8 @@ impl NatsBus {
     /// Connects to a NATS server, as `nats://USER:PASSWORD@HOST:PORT` or `nats://TOKEN@HOST:PORT`, or `tls://…` for
     /// TLS. Special characters of the password or token are percent-encoded.
     ///
-    /// All processes of a fleet give the same service; two fleets with the same NATS server give different ones. The
-    /// processes publish and subscribe to `askback.SERVICE` and `_INBOX.>`.
+    /// All processes of a fleet must use the same `service`. Two fleets that share a NATS server must use different
+    /// ones. The processes publish and subscribe to `askback.SERVICE` and `_INBOX.>`.
     ///
     /// # Errors
     ///
