@@ -124,7 +124,7 @@ fn read(limits: &Limits) -> Result<(String, InputRequest), Error> {
     Ok((asked.mcp_server_name, question))
 }
 
-/// Asks through the user's front ends. `None` if no front end can answer.
+/// Asks through the user's front ends. `None` if none can answer and no page can be opened.
 #[cfg(unix)]
 async fn answer(
     server: String,
@@ -187,7 +187,7 @@ async fn answer(
         }),
         () = nobody.notified() => {
             let mut page = out::stderr_page();
-            page.line("askback: no page can be opened here, and no `askback answer` runs: Claude Code asks by itself");
+            page.line("askback: no page can be opened here, and no `askback answer` takes the question: Claude Code asks by itself");
             out::tell(&mut page);
             Ok(None)
         }

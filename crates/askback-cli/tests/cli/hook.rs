@@ -2,9 +2,10 @@
 
 use std::{
     fs,
-    io::{BufRead as _, BufReader, Write as _},
+    io::{self, BufRead as _, BufReader, Write as _},
     os::unix::fs::PermissionsExt as _,
-    process::{Command, Stdio},
+    process::{Child, Command, Stdio},
+    thread,
 };
 
 use serde_json::{Value, json};
@@ -37,6 +38,22 @@ impl Hook {
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());
         command
+    }
+
+    /// Starts `askback answer` with an answers file.
+    fn front_end(&self, rules: &str) -> Child {
+        let mut command = self.command(&["answer", "--file", rules]);
+        // The rest of its output is not read.
+        command.stdout(Stdio::null());
+        let mut front_end = command.spawn().expect("the command was built");
+        let stderr = front_end.stderr.take().expect("it was asked for");
+        let mut stderr = BufReader::new(stderr);
+        let mut line = String::new();
+        stderr.read_line(&mut line).expect("it writes text");
+        assert!(line.contains("Waiting for questions"), "{line}");
+        // A closed pipe would end it.
+        thread::spawn(move || io::copy(&mut stderr, &mut io::sink()));
+        front_end
     }
 
     /// Runs the hook. Returns its stdout, its stderr and its exit code.
@@ -87,13 +104,7 @@ answers:
     accept: {sure: true, name: Ada}
 ";
     let rules = hook.0.file("rules.yaml", rules);
-    let mut front_end = hook.command(&["answer", "--file", &rules]);
-    let mut front_end = front_end.spawn().expect("the command was built");
-    let stderr = front_end.stderr.take().expect("it was asked for");
-    let mut line = String::new();
-    let read = BufReader::new(stderr).read_line(&mut line);
-    read.expect("it writes text");
-    assert!(line.contains("Waiting for questions"), "{line}");
+    let mut front_end = hook.front_end(&rules);
     let link = json!({
         "hook_event_name": "Elicitation",
         "mcp_server_name": "travel",
@@ -118,6 +129,23 @@ answers:
         assert_eq!(printed, json!({"hookSpecificOutput": expected}));
         assert_eq!(code, Some(0));
     }
+    front_end.kill().expect("it runs");
+    front_end.wait().expect("it ends");
+}
+
+#[test]
+fn claude_code_asks_by_itself_if_no_rule_fits() {
+    let hook = Hook::new("no-rule");
+    let rules = "\
+answers:
+  - when: {mode: url}
+    decline: true
+";
+    let rules = hook.0.file("rules.yaml", rules);
+    let mut front_end = hook.front_end(&rules);
+    let (printed, said, code) = hook.answer(&form().to_string());
+    assert_eq!((printed.as_str(), code), ("", Some(0)), "{said}");
+    assert!(said.contains("Claude Code asks by itself"), "{said}");
     front_end.kill().expect("it runs");
     front_end.wait().expect("it ends");
 }

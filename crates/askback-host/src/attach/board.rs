@@ -11,7 +11,7 @@ use crate::ending::{FrontEndKind, QuestionEnd};
 /// An event that the owner of a board may want to act on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Notice {
-    /// A question waits and there is no front end. Sent once until a front end joins.
+    /// A question waits, and each front end passed it or there is none. Sent once until a front end joins.
     NoFrontEnd,
     /// No user has seen the oldest question for this long. Sent at most twice per question.
     NotSeen(Duration),
@@ -164,7 +164,11 @@ impl Questions {
     }
 
     fn is_absence_new(&self) -> bool {
-        self.front_ends.is_empty() && !self.open.is_empty() && !self.told_no_front_end
+        let is_passed = |question: &OpenQuestion| {
+            let mut front_ends = self.front_ends.keys();
+            front_ends.all(|front_end| question.passed_by.contains(front_end))
+        };
+        !self.told_no_front_end && self.open.values().any(is_passed)
     }
 
     fn notice_absence(&mut self) -> Vec<Effect> {
@@ -188,11 +192,15 @@ impl Questions {
     }
 
     /// Offers another question to a front end that has no answer to this one.
-    pub(super) fn pass_by(&mut self, front_end: u64, id: u64) -> Vec<Effect> {
+    pub(super) fn pass_by(&mut self, now: Duration, front_end: u64, id: u64) -> Vec<Effect> {
         if let Some(question) = self.has(front_end, id) {
             question.passed_by.insert(front_end);
         }
-        self.offer()
+        let mut effects = self.offer();
+        if now >= DISCOVERY {
+            effects.extend(self.notice_absence());
+        }
+        effects
     }
 
     /// Keeps what a front end has typed, and passes it on to the others. The last change of a field
@@ -497,15 +505,38 @@ mod tests {
         for _ in 0..18 {
             board.ask(NOW);
         }
-        assert_eq!(board.pass_by(1, 0), [Effect::Offer(1, 16)]);
-        assert_eq!(board.pass_by(1, 0), [], "it was passed before");
-        assert_eq!(board.pass_by(1, 17), [], "it was not offered");
-        assert_eq!(board.pass_by(1, 1), [Effect::Offer(1, 17)]);
+        let absence = Effect::Notify(Notice::NoFrontEnd);
+        let passed = board.pass_by(NOW, 1, 0);
+        assert_eq!(passed, [Effect::Offer(1, 16), absence]);
+        assert_eq!(board.pass_by(NOW, 1, 0), [], "it was passed before");
+        assert_eq!(board.pass_by(NOW, 1, 17), [], "it was not offered");
+        assert_eq!(board.pass_by(NOW, 1, 1), [Effect::Offer(1, 17)]);
         assert_eq!(board.stage(0), Some(Stage::Offered));
         let expected: Vec<_> = (0..16).map(|id| Effect::Offer(2, id)).collect();
         assert_eq!(board.join(2, FrontEndKind::Terminal), Some(expected));
         let taken = board.reply(2, 0);
         assert_eq!(taken.last(), Some(&Effect::Offer(2, 16)));
+    }
+
+    #[test]
+    fn a_question_that_all_front_ends_pass_has_no_front_end() {
+        let early = Duration::from_millis(20);
+        let notice = [Effect::Notify(Notice::NoFrontEnd)];
+        let mut board = board();
+        board.ask(early);
+        board.join(1, FrontEndKind::Script);
+        assert_eq!(board.pass_by(early, 1, 0), [], "others may still come");
+        assert_eq!(board.next_deadline(), Some(DISCOVERY));
+        board.join(2, FrontEndKind::Terminal);
+        assert_eq!(board.pass(DISCOVERY), []);
+        assert_eq!(board.leave(2), notice);
+        assert_eq!(
+            board.pass(NOW),
+            [Effect::Notify(Notice::NotSeen(UNSEEN[0]))]
+        );
+        board.join(2, FrontEndKind::Script);
+        assert_eq!(board.pass_by(NOW, 2, 0), notice);
+        assert_eq!(board.next_deadline(), Some(early.saturating_add(UNSEEN[1])));
     }
 
     #[test]

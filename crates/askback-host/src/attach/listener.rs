@@ -356,11 +356,16 @@ impl State {
         }
     }
 
-    fn hear(&mut self, front_end: u64, line: FrontEndLine) -> Result<Vec<Effect>, String> {
+    fn hear(
+        &mut self,
+        now: Duration,
+        front_end: u64,
+        line: FrontEndLine,
+    ) -> Result<Vec<Effect>, String> {
         match line {
             FrontEndLine::Hello { .. } => {}
             FrontEndLine::Seen { id } => self.questions.seen(front_end, id),
-            FrontEndLine::Passed { id } => return Ok(self.questions.pass_by(front_end, id)),
+            FrontEndLine::Passed { id } => return Ok(self.questions.pass_by(now, front_end, id)),
             FrontEndLine::Typed { id, change, fields } => {
                 return Ok(self.questions.keep_typed(front_end, id, change, fields));
             }
@@ -470,7 +475,8 @@ async fn hear(reader: &mut Reader, front_end: u64, shared: &Shared) -> Result<()
             Err(_) => return Ok(()),
         };
         let mut heard = Ok(());
-        shared.update(|state| match state.hear(front_end, line) {
+        let now = shared.now();
+        shared.update(|state| match state.hear(now, front_end, line) {
             Ok(effects) => effects,
             Err(error) => {
                 heard = Err(error);
