@@ -220,6 +220,20 @@ fn not_asked(request: &InputRequest) -> Result<InputResponse> {
     }
 }
 
+/// The answer to a question that no user answered in time.
+fn expired(request: &InputRequest) -> Response {
+    const WHY: &str = "no answer came in time";
+
+    match request {
+        InputRequest::Elicit(_) => {
+            let mut declined = ElicitResult::decline().answered_by(AnswerSource::Client);
+            declined.meta.get_or_insert_default().set_reason(WHY);
+            Ok(InputResponse::Elicit(declined))
+        }
+        _ => Err(WHY.to_owned()),
+    }
+}
+
 struct Withdrawing<'a> {
     id: u64,
     shared: &'a Shared,
@@ -341,7 +355,11 @@ impl State {
             Effect::Confirm(front_end, id, change) => (front_end, BoardLine::Kept { id, change }),
             Effect::End(id, end) => {
                 if let Some(waiting) = self.waiting.remove(&id)
-                    && let (End::Replied, Some(response)) = (end, waiting.response)
+                    && let Some(response) = match end {
+                        End::Replied => waiting.response,
+                        End::Expired => Some(expired(&waiting.question.request)),
+                        End::Withdrawn => None,
+                    }
                 {
                     // The caller may be gone at this point.
                     let _ = waiting.reply.send(response);

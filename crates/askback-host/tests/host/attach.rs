@@ -171,6 +171,20 @@ async fn of_two_front_ends_the_first_reply_wins() {
 }
 
 #[tokio::test]
+async fn a_question_that_nobody_answers_in_time_says_so() {
+    let folder = folder();
+    let mut options = BoardOptions::new(asker());
+    options.folder = Some(folder.path().to_owned());
+    options.keep = Duration::ZERO;
+    let board = Board::open(options, |_| {}).expect("the folder is ours");
+    let answer = ask(&board, "Who?").await.expect("it ended");
+    assert_eq!(answer["action"], "decline");
+    let meta = &answer["_meta"];
+    assert_eq!(meta["dev.askback/answered-by"], "client");
+    assert_eq!(meta["dev.askback/reason"], "no answer came in time");
+}
+
+#[tokio::test]
 async fn a_front_end_that_dies_loses_nothing() {
     let folder = folder();
     let (board, mut notices) = board(&folder);

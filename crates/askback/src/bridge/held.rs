@@ -254,7 +254,8 @@ impl HoldingUpstream {
         let key = CallKey::of(&request)?;
         let is_later_round = upstream::is_later_round(&request);
         if !is_later_round && self.calls.lock().held.take_expired(&key) {
-            return self.upstream.expired(&request);
+            let why = "The call was given up: no answer came in time, or the server took too long.";
+            return self.upstream.expired(&request, why);
         }
         let Some((call, given_back)) = self.call(&request, &ctx, key, is_later_round, &hold) else {
             return self.upstream.answer(request.into(), ctx, None).await;

@@ -177,7 +177,8 @@ impl Upstream {
                     Error::protocol(ErrorObject::invalid_params(why))
                 })?;
                 let Some(park) = self.session.parks().find(&id) else {
-                    return self.expired(&request);
+                    let why = "The answers came too late, or the call was cancelled.";
+                    return self.expired(&request, why);
                 };
                 self.session.resume(&park, ctx, held);
                 park.answer(answers.unwrap_or_default(), last_question);
@@ -238,9 +239,10 @@ impl Upstream {
     }
 
     /// Returns the result of a call that was given up, written for a model that may call again.
-    pub(super) fn expired(&self, request: &OtherRequest) -> Result<Forwarded> {
-        let why = "The answers came too late, or the call was cancelled. It is not known whether the call took effect: \
-                   check that before you call again.";
+    pub(super) fn expired(&self, request: &OtherRequest, why: &str) -> Result<Forwarded> {
+        let why = format!(
+            "{why} It is not known whether the call took effect: check that before you call again."
+        );
         if request.method() != "tools/call" {
             return Err(Error::protocol(ErrorObject::internal(why)));
         }

@@ -19,14 +19,17 @@ use super::{
 use crate::{
     jsonrpc::{self, ErrorObject, MalformedMessage, Message, Request, RequestId},
     protocol::{
-        ClientRequest, ElicitParams, ElicitResult, ElicitUrlParams, EmptyResult, HasMeta,
-        InputRequest, InputResponse, RawJson, RelatedTask, ServerRequest, SetLevelParams,
+        AnswerSource, ClientRequest, ElicitParams, ElicitResult, ElicitUrlParams, EmptyResult,
+        HasMeta, InputRequest, InputResponse, RawJson, RelatedTask, ServerRequest, SetLevelParams,
         SubscribeParams, codes,
     },
     quote::QuotedName,
     revision::Revision,
     wire,
 };
+
+/// Why a question of a call that has ended has no answer.
+const NOT_IN_TIME: &str = "the call ended before an answer came";
 
 #[derive(Debug)]
 pub(super) struct Session {
@@ -394,11 +397,13 @@ impl Connection {
             self.out.push_back(Output::Withdraw(question));
             let response = match waiting.request {
                 InputRequest::Elicit(_) => {
-                    let cancel = InputResponse::Elicit(ElicitResult::cancel());
-                    write_response(revision, &waiting.id, cancel)
+                    // No person has cancelled it.
+                    let mut cancel = ElicitResult::cancel().answered_by(AnswerSource::Client);
+                    cancel.meta.get_or_insert_default().set_reason(NOT_IN_TIME);
+                    write_response(revision, &waiting.id, InputResponse::Elicit(cancel))
                 }
                 InputRequest::Sample(_) | InputRequest::Roots(_) => {
-                    let error = ErrorObject::new(codes::USER_REJECTED, "the call was cancelled");
+                    let error = ErrorObject::new(codes::USER_REJECTED, NOT_IN_TIME);
                     jsonrpc::write_error(Some(&waiting.id), &error)
                 }
             };

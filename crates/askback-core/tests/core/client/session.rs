@@ -348,9 +348,9 @@ fn a_cancelled_call_takes_its_questions_with_it() {
         ! cancel 7
         > {"method":"notifications/cancelled","params":{"requestId":2,"reason":"the caller no longer waits for the result"}}
         = withdraw 1
-        > {"id":"q","result":{"action":"cancel"}}
+        > {"id":"q","result":{"action":"cancel","_meta":{"dev.askback/answered-by":"client","dev.askback/reason":"the call ended before an answer came"}}}
         = withdraw 2
-        > {"id":"r","error":{"code":-1,"message":"the call was cancelled"}}
+        > {"id":"r","error":{"code":-1,"message":"the call ended before an answer came"}}
         ! answer 1 elicit {"action":"accept"}
         "#,
     );

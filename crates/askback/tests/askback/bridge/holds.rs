@@ -293,12 +293,16 @@ async fn a_prompt_is_given_back_as_an_error() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_call_that_is_not_made_again_is_cancelled() {
+async fn a_call_that_is_not_made_again_is_given_up() {
     let mut held = Held::open([Revision::V2025_11_25; 2], 4, 1000).await;
     assert!(is_given_back(&held.reserve(1).await.0));
     sleep(Duration::from_secs(99)).await;
     assert_eq!(held.counts(), [1, 0, 0]);
     sleep(Duration::from_secs(2)).await;
+    assert_eq!(held.counts(), [1, 0, 1]);
+    let told = held.reserve(1).await.0.to_string();
+    assert!(told.contains("no answer came in time"), "{told}");
+    assert!(!told.contains("cancelled"), "{told}");
     assert_eq!(held.counts(), [1, 0, 1]);
 }
 

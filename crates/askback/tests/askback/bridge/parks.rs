@@ -151,7 +151,14 @@ async fn a_call_whose_client_never_comes_back_is_given_up() {
         }
     }
     assert_eq!(cancelled.unwrap()["params"]["requestId"], call["id"]);
-    assert_eq!(answered.unwrap()["result"]["action"], "cancel");
+    let answered = answered.unwrap();
+    assert_eq!(answered["result"]["action"], "cancel");
+    let meta = &answered["result"]["_meta"];
+    assert_eq!(meta["dev.askback/answered-by"], "client");
+    assert_eq!(
+        meta["dev.askback/reason"],
+        "the call ended before an answer came"
+    );
     tokio::time::sleep(Duration::from_millis(50)).await;
     let answers = json!({"question-1": accepted("x")});
     client
