@@ -52,6 +52,8 @@ mod documents {
     mod http {}
     #[doc = include_str!("../../docs/guide/limits.md")]
     mod limits {}
+    #[doc = include_str!("../../docs/guide/limits-server.md")]
+    mod limits_server {}
     #[doc = include_str!("../../docs/guide/observability.md")]
     mod observability {}
     #[doc = include_str!("../../docs/guide/operating.md")]

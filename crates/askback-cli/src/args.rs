@@ -223,9 +223,13 @@ fn read_as(field: &Field, text: String, place: Place) -> Result<Value, Error> {
             Place::Shell => {
                 // A quote would end the quoted argument.
                 let json = json.replace('\'', "\\u0027");
-                error.hint(words!("{}:='{}' sends it all the same.", key, given(json)))
+                error.hint(words!(
+                    "To send it anyway, write {}:='{}'",
+                    key,
+                    given(json)
+                ))
             }
-            Place::Line => error.hint(words!("{}:={} sends it all the same.", key, given(json))),
+            Place::Line => error.hint(words!("To send it anyway, write {}:={}", key, given(json))),
             Place::Form => error,
         }
     })
@@ -499,7 +503,7 @@ mod tests {
             let hint = hint.lines().nth(1).map(str::trim_start);
             assert_eq!(hint, says);
         }
-        let sends = |word| format!("{word} sends it all the same.");
+        let sends = |word| format!("To send it anyway, write {word}");
         check(Place::Shell, "abc", Some(&sends(r#"n:='"abc"'"#)));
         check(
             Place::Shell,

@@ -280,7 +280,8 @@ impl TargetArgs {
     fn unnamed(&self) -> Error {
         match (&self.config, self.from) {
             (None, None) => unnamed(),
-            _ => Error::usage("no server is named").hint("--server NAME names one in the file."),
+            _ => Error::usage("no server is named")
+                .hint("Write --server NAME, with a name in the file."),
         }
     }
 
@@ -328,6 +329,12 @@ fn meaningless(word: &str) -> Error {
     }
     let is_path = word.contains(std::path::MAIN_SEPARATOR) || path.extension().is_some();
     let error = match path.try_exists() {
+        _ if word.contains("://") => {
+            words!(
+                "{} is not a URL of a server: expected http:// or https://",
+                given(word)
+            )
+        }
         Ok(false) if is_path => words!(
             "found no file {}, and no server with this name",
             given(word)
@@ -360,10 +367,7 @@ fn nothing_more(words: &[String]) -> Result<(), Error> {
     match words.first() {
         None => Ok(()),
         Some(word) => {
-            let error = Error::usage(words!(
-                "nothing can follow the server here: {}",
-                given(word)
-            ));
+            let error = Error::usage(words!("unexpected word after the server: {}", given(word)));
             Err(error.hint("A command with arguments goes after --."))
         }
     }

@@ -113,7 +113,7 @@ pub fn tell_unfit(host: &mut Host, schema: &Value, given: &Map<String, Value>) {
         }
     }
     for name in args::unknown(given, schema) {
-        let words = "sent, though the tool's schema knows no argument ";
+        let words = "sent with an argument that the tool's schema does not have ";
         host.page().quote_line(words, name);
     }
     for issue in args::unfit(given, schema) {

@@ -151,7 +151,7 @@ impl Parking {
     /// Locks a call for as long as the value lives.
     pub fn take(&self, id: &str) -> Result<Turn, Error> {
         let unknown = || {
-            let words = words!("no call {} waits", given(id));
+            let words = words!("no waiting call has the id {}", given(id));
             Error::usage(words).hint("askback answer lists the calls that wait.")
         };
         let is_id = id.len() == 8 && id.chars().all(|c| c.is_ascii_hexdigit());

@@ -124,7 +124,7 @@ impl Role {
             } else if let Some(ability) = Ability::ALL.into_iter().find(|it| it.word() == word) {
                 role = role.without(ability);
             } else {
-                return Err(format!("there are {}", Self::words().join(", ")));
+                return Err(format!("expected one of {}", Self::words().join(", ")));
             }
         }
         Ok(role)
@@ -334,7 +334,7 @@ mod tests {
             assert!(why.starts_with(says), "{why}");
         }
         for wrong in ["", "no-", "codex cline", "2025"] {
-            check(wrong, "there are claude-code, ");
+            check(wrong, "expected one of claude-code, ");
         }
         check("codex,cline", "codex and cline are two clients; name one");
         check(

@@ -5,6 +5,12 @@ use askback_core::limits::Limits;
 use crate::{Problem, assert_found, assert_none, code::words, tree::Tree};
 
 const PAGE: &str = "docs/guide/limits.md";
+/// The pages that have the tables together.
+const PAGES: [&str; 3] = [
+    PAGE,
+    "docs/guide/limits-server.md",
+    "docs/guide/limits-connections.md",
+];
 const DEFINED: &str = "crates/askback-core/src/limits/";
 const TIDY: &str = "lab/tests/tidy/";
 
@@ -36,9 +42,10 @@ fn unused(tree: &Tree, limits: &str) -> Vec<Problem> {
 
 /// Finds missing or wrong rows in the guide's table.
 fn table(tree: &Tree, limits: &str) -> Vec<Problem> {
-    let page = tree.get(PAGE).unwrap_or_default();
-    let mut rows: Vec<&str> = page
-        .lines()
+    let mut rows: Vec<&str> = PAGES
+        .iter()
+        .filter_map(|page| tree.get(page))
+        .flat_map(str::lines)
         .filter(|line| line.starts_with("| `"))
         .collect();
     let mut problems = Vec::new();

@@ -5,6 +5,8 @@ use std::collections::BTreeSet;
 use crate::{Problem, assert_found, assert_none, tree::Tree};
 
 const PAGE: &str = "docs/guide/reference.md";
+/// The pages that have the sections together.
+const PAGES: [&str; 2] = [PAGE, "docs/guide/reference-server-client.md"];
 const MACROS: &str = "crates/askback-macros/src/";
 
 /// The files that parse attributes, one list after the other, and the sections that describe them.
@@ -79,8 +81,11 @@ fn compare(there: &BTreeSet<&str>, shown: &BTreeSet<&str>, section: &str) -> Vec
 }
 
 fn rows<'a>(tree: &'a Tree, heading: &str) -> BTreeSet<&'a str> {
-    let page = tree.get(PAGE).unwrap_or_default();
-    let below = page.lines().skip_while(|line| *line != heading).skip(1);
+    let lines = PAGES
+        .iter()
+        .filter_map(|page| tree.get(page))
+        .flat_map(str::lines);
+    let below = lines.skip_while(|line| *line != heading).skip(1);
     let section = below.take_while(|line| !line.starts_with('#'));
     let cells = section.filter_map(|line| line.strip_prefix("| ")?.split(" | ").next());
     cells.flat_map(names).collect()

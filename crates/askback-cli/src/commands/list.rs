@@ -84,7 +84,7 @@ impl Offer {
             let error = Error::usage(words!("{} is not a kind of list", given(word)));
             error
                 .hint("The kinds are tools, prompts, resources, templates and skills.")
-                .hint("Write the server before or after them: askback list server.py tools.")
+                .hint("Name the server once: before the kinds, by an option, or as a command after --.")
         })
     }
 }

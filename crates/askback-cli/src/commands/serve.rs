@@ -36,7 +36,7 @@ enum DemoServer {
     /// The travel agency, on the standard input and output or over HTTP
     Travel {
         /// Serve over HTTP at this address of this machine itself, path /mcp, until interrupted
-        #[arg(long, value_name = "ADDRESS")]
+        #[arg(long, value_name = "ADDRESS", value_parser = socket_address)]
         http: Option<SocketAddr>,
         /// How many items a page of a list has
         #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=MOST_ITEMS))]
@@ -115,6 +115,11 @@ fn log_to_stderr() {
         .log_internal_errors(false);
     // A program that embeds this one may have installed its own log.
     let _ = log.try_init();
+}
+
+fn socket_address(text: &str) -> Result<SocketAddr, String> {
+    let expected = "expected an IP address and a port, such as 127.0.0.1:8080";
+    text.parse().map_err(|_| expected.to_owned())
 }
 
 async fn bound(address: SocketAddr) -> Result<TcpListener, Error> {

@@ -133,7 +133,7 @@ impl TestArgs {
             }
             None => {
                 return Err(
-                    Error::usage("the suite names no server, and neither do you").hint(
+                    Error::usage("no server is named, neither in the suite nor on the command line").hint(
                         "Write server: {command: [my-server]} in the suite, or the server behind it, such as server.py.",
                     ),
                 );
@@ -160,7 +160,7 @@ fn recorded_client(name: &str) -> Result<&'static KnownClient, String> {
     let found = clients::recorded().find(|client| client.name == name);
     found.ok_or_else(|| {
         let names: Vec<_> = clients::recorded().map(|client| client.name).collect();
-        format!("there are {}", names.join(", "))
+        format!("expected one of {}", names.join(", "))
     })
 }
 
@@ -234,9 +234,8 @@ pub async fn run(mut args: TestArgs, outcome: &mut Outcome) -> Result<(), Error>
     }
     let planned = plan(&suite.cases, &args.filter, &args.revision);
     if planned.is_empty() {
-        return Err(Error::usage("no case is to be run").hint(
-            "--filter is a part of the name of a case, and --revision one of its revisions.",
-        ));
+        return Err(Error::usage("no case matches --filter and --revision")
+            .hint("--filter takes a part of a case's name, and --revision one of its revisions."));
     }
     let target = args.target_of(&suite)?;
     let mut session = args.session();

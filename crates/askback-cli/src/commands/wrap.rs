@@ -267,9 +267,9 @@ fn configure(args: &WrapArgs, outcome: &mut Outcome) -> Option<Result<(), Error>
     Some(match (args.client, &args.entry) {
         (None, None) => return None,
         (None, Some(word)) => {
-            let error = words!("no client is named for the server {}", given(word));
+            let error = words!("which client has the server {}? None is named", given(word));
             Err(Error::usage(error)
-                .hint("A client is named by --in: askback wrap --in CLIENT NAME")
+                .hint("Write askback wrap --in CLIENT NAME.")
                 .hint(words!(
                     "A command that starts a server comes after --: -- {}",
                     given(word)

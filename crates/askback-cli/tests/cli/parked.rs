@@ -436,7 +436,7 @@ fn a_later_round_that_is_sent_again_may_go_to_another_process() {
 #[cfg(unix)]
 #[test]
 fn an_argument_that_the_schema_does_not_know_is_named_and_sent() {
-    let unknown = "sent, though the tool's schema knows no argument | other\n";
+    let unknown = "sent with an argument that the tool's schema does not have | other\n";
     let user = User::new("unknown");
     user.0.file("asks", &format!(r#"{{"k":{SURE}}}"#));
     let talk = "/call t known=1 other=2\n\n\n/wire 5\n";
@@ -444,7 +444,7 @@ fn an_argument_that_the_schema_does_not_know_is_named_and_sent() {
     let came = came
         .expect(0, unknown)
         .expect(0, r#"{"known":"1","other":"2"}"#);
-    assert_eq!(came.stderr.matches("knows no argument").count(), 1);
+    assert_eq!(came.stderr.matches("schema does not have").count(), 1);
     let call = ["call", "t", "known=1", "other=2", "--park", "--"];
     let call = [&call[..], &["sh", "-c", ASKING]].concat();
     let parked = user.run(&call).expect(8, unknown).parked();

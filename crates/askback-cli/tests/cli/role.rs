@@ -46,7 +46,7 @@ fn a_client_that_nobody_knows_is_refused() {
     Run::new("as-nobody", &["list", "--as", "nobody"])
         .on_travel()
         .expect(2)
-        .says("there are claude-code, ");
+        .says("expected one of claude-code, ");
 }
 
 #[test]

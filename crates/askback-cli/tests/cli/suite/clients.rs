@@ -204,7 +204,7 @@ fn options_that_do_not_go_together_are_refused() {
         .says("--clients");
     on_zoo("clients-preview-what", &["--preview", "emacs"], CASES)
         .expect(2)
-        .says("there are claude-code, ");
+        .says("expected one of claude-code, ");
     Run::new("clients-nothing", &["test"])
         .run()
         .expect(2)

@@ -349,7 +349,7 @@ fn a_suite_that_makes_no_sense_is_2() {
     check(
         "unnamed",
         "cases: [{name: a, call: x}]",
-        "askback: the suite names no server, and neither do you\n",
+        "askback: no server is named, neither in the suite nor on the command line\n",
     );
     check(
         "folder",
