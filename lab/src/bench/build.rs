@@ -65,7 +65,7 @@ pub(super) fn measure(root: &Path) -> io::Result<Vec<Sample>> {
         (Peer::Askback, askback, ASKBACK),
         (
             Peer::Rmcp,
-            r#"rmcp = { version = "=3.9.0", features = ["transport-io"] }"#.to_owned(),
+            r#"rmcp = { version = "=3.11.0", features = ["transport-io"] }"#.to_owned(),
             RMCP,
         ),
     ];

@@ -100,7 +100,7 @@ const BEGINNING: &str = "\
 Written by `cargo run --release -p lab --bin bench`, which measures anew. The numbers are medians of
 several rounds on one machine; what carries over to another are the ratios. They are taken against a
 bare axum handler that reads the same body into a small struct (over the standard streams: a plain
-loop), or else against rmcp 3.9.0, with the default settings of each but for what a column's name
+loop), or else against rmcp 3.11.0, with the default settings of each but for what a column's name
 says. Server and load have a core each. The clients of both call the server of askback.
 
 `cargo bench -p lab --bench parts` times the parts of a call, without any of this.
