@@ -25,9 +25,10 @@ use tokio::{
 
 use crate::install;
 
-/// The time limit for a call. An interrupted commit is given up after a minute, and each lease of a dead process takes
-/// ten seconds before that.
-pub(super) const PATIENCE: Duration = Duration::from_secs(130);
+/// The time limit for a call. An interrupted commit is given up after a minute. Before and after that, each death of a
+/// process costs its lease of ten seconds, and each outage of PostgreSQL up to 13 seconds. A durable task goes on through
+/// all of them, so this leaves room for about ten of each.
+pub(super) const PATIENCE: Duration = Duration::from_secs(300);
 
 /// How many times in a row our client resumes a stream, or sends a round again, while nothing
 /// arrives.

@@ -152,6 +152,12 @@ type BoxError = Box<dyn Error + Send + Sync>;
 ///
 /// If the folder, an engine or the address cannot be used.
 pub async fn serve(address: &str, folder: &Path, journal: &str, bus: &str) -> Result<(), BoxError> {
+    // To `nodes.log`.
+    tracing_subscriber::fmt()
+        .with_ansi(false)
+        .with_writer(std::io::stderr)
+        .init();
+    tracing::info!(address, id = std::process::id(), "a process starts");
     if journal == "sqlite" {
         let store = Arc::new(SqliteStore::open(folder.join(DATABASE))?);
         let bus = connect_bus(bus, Arc::clone(&store) as Arc<dyn Bus>).await?;
