@@ -44,6 +44,9 @@ async fn main() -> ExitCode {
     }
 }
 
+const USAGE: &str =
+    "write nothing, or --http ADDRESS --fleet DATABASE [--bus ADDRESS], or --status DATABASE";
+
 async fn run() -> Result<()> {
     // The client gets a short message. The operator reads the cause here.
     let log = tracing_subscriber::fmt().with_ansi(false);
@@ -56,7 +59,11 @@ async fn run() -> Result<()> {
             in_a_fleet(address, database, Some(bus)).await
         }
         ["--status", database] => print_status(database).await,
-        _ => Err("write nothing, or --http ADDRESS --fleet DATABASE [--bus ADDRESS], or --status DATABASE".into()),
+        ["--help"] => {
+            writeln!(io::stdout(), "{USAGE}")?;
+            Ok(())
+        }
+        _ => Err(USAGE.into()),
     }
 }
 

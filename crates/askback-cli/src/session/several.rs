@@ -151,7 +151,7 @@ impl<'a> Room<'a> {
         if args.asks_in_known && is_free && older.is_older(now()) {
             protocol = Protocol::Only(older::REVISION);
             let words = words!(
-                "{} is spoken to in {}, since it can ask in that only; --protocol {} tries the newest.",
+                "{} is spoken to in {}, since it cannot ask in a newer one; --protocol {} tries the newest.",
                 given(&target.name).short(),
                 older::REVISION.as_str(),
                 Revision::LATEST.as_str()

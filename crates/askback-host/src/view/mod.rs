@@ -344,7 +344,11 @@ fn title(question: &Question, name: LocalText) -> Title {
             words!("{} wants you to sign in", name)
         }
         Ask::Retry { .. } => words!("The connection to {} was lost", name),
-        Ask::Older { revision } => words!("{} can ask in {} only", name, *revision),
+        Ask::Older { revision } => words!(
+            "{} can ask in {}, but not in a newer revision",
+            name,
+            *revision
+        ),
         Ask::Arguments { .. } if question.edits_request() => "A request that was sent".into(),
         Ask::Arguments { .. } => "The arguments of the call".into(),
     };

@@ -190,8 +190,9 @@ fn put_note(page: &mut Page, number: usize, note: &Note<'_>, with_fixes: bool) {
         page.item("   ", Style::Plain, words);
         page.quote_line("   ", ended.text.clone());
     }
-    let mut flaws = note.cell.reasons.iter().map(|reason| reason.flaw);
-    if !with_fixes && flaws.any(Flaw::is_wrapped) {
+    let has = |is: fn(Flaw) -> bool| note.cell.reasons.iter().any(|reason| is(reason.flaw));
+    // `wrap` speaks to the server in its client's revision.
+    if !with_fixes && has(Flaw::is_wrapped) && !has(|flaw| flaw == Flaw::AsksInOlderAlone) {
         page.item(
             "   ",
             Style::Dim,

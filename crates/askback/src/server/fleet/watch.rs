@@ -33,18 +33,16 @@ pub(super) async fn keep_leases(shared: std::sync::Weak<Shared>) {
         }
         let leased: Vec<_> = node.leased().iter().map(|call| call.taken).collect();
         let begun = Instant::now();
-        let lost = match leased.is_empty() {
-            true => Ok(Vec::new()),
-            false => {
-                let until = node.lease(shared.clock().now()).until;
-                let renewing = node.journal.renew(&leased, until);
-                // A renewal that takes longer is too late.
-                match tokio::time::timeout(RENEW, renewing).await {
-                    Ok(lost) => lost,
-                    Err(_) => Err(StoreError::Failed("leases were not renewed in time".into())),
-                }
-            }
-        };
+        if leased.is_empty() {
+            renewed = begun;
+            continue;
+        }
+        let until = node.lease(shared.clock().now()).until;
+        // A renewal that takes longer is too late.
+        let renewing = tokio::time::timeout(RENEW, node.journal.renew(&leased, until));
+        let lost = renewing
+            .await
+            .unwrap_or_else(|_| Err(StoreError::Failed("leases were not renewed in time".into())));
         // On failure it is retried at once.
         match node.heard(lost) {
             Ok(lost) => {
