@@ -31,7 +31,7 @@ pub fn is_meant_by_error(message: &str) -> bool {
 
 pub fn hint() -> Words {
     words!(
-        "This server cannot ask in a newer revision than {}: add --protocol {}.",
+        "This server can ask up to {} only: add --protocol {}.",
         REVISION.as_str(),
         REVISION.as_str()
     )

@@ -267,7 +267,7 @@ fn configure(args: &WrapArgs, outcome: &mut Outcome) -> Option<Result<(), Error>
     Some(match (args.client, &args.entry) {
         (None, None) => return None,
         (None, Some(word)) => {
-            let error = words!("which client has the server {}? None is named", given(word));
+            let error = words!("no client is named for the server {}", given(word));
             Err(Error::usage(error)
                 .hint("Write askback wrap --in CLIENT NAME.")
                 .hint(words!(

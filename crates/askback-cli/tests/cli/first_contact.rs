@@ -46,8 +46,7 @@ fn a_server_that_can_ask_in_2025_11_25_only_is_recognised_and_remembered() {
         }
         run.and(&["--", "sh", "server.sh"]).run()
     };
-    let hint =
-        "This server cannot ask in a newer revision than 2025-11-25: add --protocol 2025-11-25.";
+    let hint = "This server can ask up to 2025-11-25 only: add --protocol 2025-11-25.";
     run(&["call", "order"], None).expect(1).says(hint);
     let words = ["call", "order", "--protocol", "2025-11-25"];
     run(&words, None).expect(0).prints("ordered");

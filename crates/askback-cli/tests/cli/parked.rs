@@ -145,7 +145,8 @@ fn a_question_is_answered_by_another_process() {
     let second = user.run(&["answer", id, "confirm_booking=true"]).parked();
     assert_eq!(second["questions"][0]["key"], "contact");
     // The first call has ended: an answer to it is an error.
-    user.run(&["answer", id, "--accept"]).expect(2, "no call ");
+    user.run(&["answer", id, "--accept"])
+        .expect(2, "no waiting call ");
     let id = self::id(&second);
     let contact = ["answer", id, "name=Ada", "email=ada@example.com", "--json"];
     let booked = user.run(&contact).expect(0, "");
@@ -154,7 +155,7 @@ fn a_question_is_answered_by_another_process() {
         booked["structuredContent"]["destination"], "Rome",
         "{booked:#}"
     );
-    user.run(&["answer", id]).expect(2, "no call ");
+    user.run(&["answer", id]).expect(2, "no waiting call ");
     assert!(user.files().is_empty());
 }
 
@@ -169,7 +170,7 @@ fn a_no_to_a_parked_question_is_one() {
     user.run(&["answer", id(&parked), "--cancel"]).expect(3, "");
     user.run(&["answer", "--decline"]).expect(2, "");
     user.run(&["answer", "../../../x", "--decline"])
-        .expect(2, "no call ");
+        .expect(2, "no waiting call ");
 }
 
 /// A server of 2026-07-28 whose tool `t` asks the questions in the file `asks`, and returns the answers. It also
@@ -234,7 +235,8 @@ fn a_call_ends_with_a_result_that_cannot_be_read() {
     let ended = user.run(&["answer", id, "--accept"]);
     ended.expect(4, "so the call may have taken effect");
     user.run(&["answer"]).expect(0, "");
-    user.run(&["answer", id, "--accept"]).expect(2, "no call ");
+    user.run(&["answer", id, "--accept"])
+        .expect(2, "no waiting call ");
     let calls = fs::read_to_string(user.0.path("calls")).expect("it was called");
     assert_eq!(calls.lines().count(), 2);
 }
