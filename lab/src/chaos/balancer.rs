@@ -5,7 +5,7 @@ use std::{
     net::SocketAddr,
     sync::{
         Arc,
-        atomic::{AtomicUsize, Ordering},
+        atomic::{AtomicU64, AtomicUsize, Ordering},
     },
     time::{Duration, Instant},
 };
@@ -20,6 +20,9 @@ use tokio::{
 const PATIENCE: Duration = Duration::from_secs(15);
 
 const HEAD: usize = 64 << 10;
+
+/// Separates a request's number from the token of its client.
+pub(super) const MARK: char = '~';
 
 const LAST_CHUNK: &[u8] = b"\r\n0\r\n\r\n";
 
@@ -50,6 +53,7 @@ pub(super) trait Observer: Send + Sync + 'static {
 pub(super) struct Balancer<O> {
     addresses: Vec<SocketAddr>,
     next: AtomicUsize,
+    requests: AtomicU64,
     observer: Arc<O>,
 }
 
@@ -62,6 +66,7 @@ impl<O: Observer> Balancer<O> {
         let me = Arc::new(Self {
             addresses,
             next: AtomicUsize::new(0),
+            requests: AtomicU64::new(0),
             observer,
         });
         tokio::spawn(async move {
@@ -81,6 +86,13 @@ impl<O: Observer> Balancer<O> {
         let what = kind(&head, &body);
         let call = header(&head, "authorization").and_then(|value| value.strip_prefix("Bearer "));
         let call = call.unwrap_or_default();
+        // A process writes down the numbers that it handles, so a second process shows.
+        let number = self.requests.fetch_add(1, Ordering::Relaxed);
+        let head = head.replacen(
+            &format!("Bearer {call}"),
+            &format!("Bearer {call}{MARK}{number}"),
+            1,
+        );
         let (at, mut server) = self.connect().await?;
         self.observer.passes(call, what, at);
         server.write_all(&[head.as_bytes(), &body].concat()).await?;

@@ -115,6 +115,8 @@ pub struct Tally {
     questions: u64,
     hints: u64,
     engine_failures: u64,
+    /// The requests that processes handled, and how many of them more than one handled.
+    handled: (u64, u64),
     booked: Vec<String>,
     recoveries: Vec<Duration>,
 }
@@ -181,6 +183,12 @@ impl fmt::Display for Tally {
             let each = self.hints as f64 / self.questions.max(1) as f64;
             write!(f, "; {each:.1} hints a question")?;
         }
+        if let (requests @ 1.., again) = self.handled {
+            write!(
+                f,
+                "; of {requests} requests, {again} were handled more than once"
+            )?;
+        }
         Ok(())
     }
 }
@@ -242,6 +250,7 @@ pub async fn run(settings: &Settings) -> install::Result<Option<Tally>> {
     troubled.await??;
     all.engine_failures = scene.engine_failures.load(Ordering::Relaxed);
     all.hints = scene.nodes.hints();
+    all.handled = scene.nodes.handled();
     let bookings = scene.bookings()?;
     all.deaths = scene.nodes.deaths.load(Ordering::Relaxed);
     all.twice = bookings.values().filter(|owners| owners.len() > 1).count() as u64;

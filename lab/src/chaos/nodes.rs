@@ -1,4 +1,5 @@
 use std::{
+    collections::HashMap,
     fs, io,
     net::SocketAddr,
     path::{Path, PathBuf},
@@ -16,7 +17,7 @@ use tokio::{
     time::sleep,
 };
 
-use super::server::{DATABASE, HINTS};
+use super::server::{DATABASE, HANDLED, HINTS};
 
 /// The time limit for a process to start serving.
 const START: Duration = Duration::from_secs(30);
@@ -74,6 +75,17 @@ impl Nodes {
     /// Returns how many hints the processes have published.
     pub(super) fn hints(&self) -> u64 {
         fs::metadata(self.folder.join(HINTS)).map_or(0, |file| file.len())
+    }
+
+    /// Returns how many requests the processes have handled, and how many of them more than once.
+    pub(super) fn handled(&self) -> (u64, u64) {
+        let text = fs::read_to_string(self.folder.join(HANDLED)).unwrap_or_default();
+        let mut times = HashMap::<_, u64>::new();
+        for number in text.lines() {
+            *times.entry(number).or_default() += 1;
+        }
+        let again = times.values().filter(|times| **times > 1).count();
+        (times.len() as u64, again as u64)
     }
 
     pub(super) fn database(&self) -> PathBuf {

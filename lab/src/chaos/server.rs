@@ -9,6 +9,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use super::balancer::MARK;
 use askback::{
     Ctx, Fleet, Form, Principal, Result, State,
     authorization::server::{Access, Protection, TokenError},
@@ -136,6 +137,8 @@ impl Effects {
 pub(super) const DATABASE: &str = "fleet.db";
 /// Has a byte per hint.
 pub(super) const HINTS: &str = "hints";
+/// Has a line with the number of each request, each time that a process handles it.
+pub(super) const HANDLED: &str = "handled";
 
 /// How long an operation waits for PostgreSQL. A slow machine starts it again within this time.
 const OUTAGE: Duration = Duration::from_secs(60);
@@ -260,10 +263,17 @@ async fn serve_with<S: Store + Journal + 'static>(
         .fleet(fleet)
         .build()?;
     // The token is the person's name, so each call has its own person.
-    let protection = Protection::verify_with("http://127.0.0.1/mcp", |token| async move {
-        let scopes =
-            Scopes::of(["travel:book"]).map_err(|error| TokenError::Invalid(error.to_string()))?;
-        Ok(Access::new(Principal::new(token), scopes))
+    let handled = Arc::new(append(&folder.join(HANDLED))?);
+    let protection = Protection::verify_with("http://127.0.0.1/mcp", move |token| {
+        let handled = Arc::clone(&handled);
+        async move {
+            let scopes = Scopes::of(["travel:book"])
+                .map_err(|error| TokenError::Invalid(error.to_string()))?;
+            let (name, number) = token.split_once(MARK).unwrap_or((&token, ""));
+            // In a single write, because other processes append at the same time.
+            let _ = (&*handled).write_all(format!("{number}\n").as_bytes());
+            Ok(Access::new(Principal::new(name), scopes))
+        }
     })?;
     let listener = TcpListener::bind(address).await?;
     let mut terminated = signal(SignalKind::terminate())?;
