@@ -64,7 +64,7 @@ impl Airline {
         let routes = Router::new().route("/miles", get(tell));
         let service = routes.with_state(Arc::clone(&state));
         let server = tokio::spawn(async move {
-            // The server only ends with its listener.
+            // `axum::serve` never returns.
             let _ = axum::serve(listener, service).await;
         });
         Ok(Self {

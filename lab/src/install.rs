@@ -1,4 +1,4 @@
-//! Installs programs of others for the tests into the user's cache: from npm with a recent Node, and from PyPI into
+//! Installs third-party programs for the tests into the user's cache: from npm with a recent Node, and from PyPI into
 //! virtual environments.
 
 use std::{
@@ -129,7 +129,7 @@ pub fn node(program: &Path) -> Command {
     command
 }
 
-/// Prints what a test skips to the real stderr, which the test harness does not capture.
+/// Reports a skipped test on the real stderr, which the test harness does not capture.
 pub fn tell_left_out(name: &str, reason: &str) {
     let _ = writeln!(io::stderr(), "{name} is left out: {reason}");
 }

@@ -2,7 +2,7 @@
 //! and run from here. [`conformance`] is for the official suite, [`interop`] for other implementations, [`install`]
 //! installs them, [`mod@bench`] measures, and [`kept`] compares with earlier measurements.
 //!
-//! The connect kit is tested with a [`browser`], [`issuers`] of others and an [`airline`], all on the loopback
+//! The connect kit is tested with a [`browser`], third-party [`issuers`] and an [`airline`], all on the loopback
 //! interface ([`loopback`]). [`fleet`] is for processes that share an account; [`mod@chaos`] kills processes of a
 //! fleet.
 

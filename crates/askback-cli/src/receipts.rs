@@ -47,7 +47,7 @@ pub struct ReceiptChain {
 struct ChainHead {
     /// The name of the server, as configured by the user.
     server: String,
-    /// The number of the oldest receipt in the lists. The lists may have older ones, which do not count.
+    /// The number of the oldest receipt that counts. The lists may still have older ones, which are ignored.
     first: u64,
     last: Receipt,
 }

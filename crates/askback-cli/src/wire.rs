@@ -86,7 +86,7 @@ pub fn as_written(observer: Observer, target: &Target) -> Observer {
     let Ok(mut sent) = Url::parse(&address.url) else {
         return observer;
     };
-    // Not shown.
+    // The query is not shown.
     sent.set_query(None);
     sent.set_fragment(None);
     let _ = sent.set_username("");

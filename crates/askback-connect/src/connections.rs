@@ -97,7 +97,8 @@ pub enum BadConnections {
 /// The name of this machine's user, if the server has no other callers.
 const USER: &str = "this computer's user";
 
-/// How many times an intent is read again if another machine has changed it.
+/// How long a waiting call waits before it reads its intent again, because a change by another machine sends no
+/// notification.
 const LOOK: Duration = Duration::from_secs(1);
 
 impl Connections {

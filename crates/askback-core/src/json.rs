@@ -1,6 +1,6 @@
 //! JSON written by other programs: metadata documents and files.
 //!
-//! Serializers write an optional member without a value as nothing, as `null` or as `""`.
+//! Serializers leave out an optional member without a value, or write it as `null` or `""`.
 //! [`document`] reads all three as absent. [`explain`] rewords parser errors for a person.
 
 mod text;

@@ -48,7 +48,7 @@ pub mod uri_template;
 #[doc(hidden)]
 pub mod wire;
 
-/// Implements `Debug` for types that hold secrets or identify somebody: it prints only the named
+/// Implements `Debug` for types that hold secrets or identify a person: it prints only the named
 /// fields.
 #[doc(hidden)]
 #[macro_export]

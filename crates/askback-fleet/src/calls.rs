@@ -87,7 +87,7 @@ impl RedisCallCounter {
     }
 }
 
-/// Connects, and counts once, because the user may not be allowed to.
+/// Connects, and counts once to find out whether the user is allowed to.
 async fn connect(client: &Client, prefix: &str) -> Result<MultiplexedConnection, StoreError> {
     let connecting = async {
         let mut connection = client.get_multiplexed_async_connection().await?;
@@ -104,7 +104,8 @@ async fn connect(client: &Client, prefix: &str) -> Result<MultiplexedConnection,
     }
 }
 
-/// The command that counts a call, with times in microseconds: what the call takes, and the whole budget.
+/// The command that counts a call. Times are in microseconds: `interval` is the cost of a call, `window` the whole
+/// budget.
 fn count(key: &str, interval: u64, window: u64) -> Cmd {
     let mut count = redis::cmd("EVAL");
     count.arg(COUNT).arg(1).arg(key).arg(interval).arg(window);

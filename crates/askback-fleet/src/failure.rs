@@ -1,4 +1,4 @@
-//! The one error of the work in a transaction.
+//! The error type of all work in a transaction.
 
 use askback::journal::StoreError;
 use askback_sql::{SqlError, tokio_postgres};

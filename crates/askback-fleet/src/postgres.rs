@@ -52,7 +52,8 @@ impl PostgresStore {
         Self::connect_with(settings, Limits::default().asking.store_bytes).await
     }
 
-    /// [`PostgresStore::connect`], with another bound on the bytes of each kind. All processes should give it the same.
+    /// [`PostgresStore::connect`], with another limit on the bytes of each kind. All processes should use the same
+    /// limit.
     ///
     /// # Errors
     ///

@@ -1,4 +1,4 @@
-//! The tables, and short ways to their rows.
+//! The tables, and functions that read their rows.
 
 use askback::{
     journal::{Millis, Owner},
@@ -185,7 +185,7 @@ pub(crate) async fn held(
     })
 }
 
-/// PostgreSQL's integers are signed; a moment beyond them is as good as never.
+/// PostgreSQL's integers are signed. A time that does not fit is treated as never.
 pub(crate) fn integer(time: Millis) -> i64 {
     i64::try_from(time).unwrap_or(i64::MAX)
 }

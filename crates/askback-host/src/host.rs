@@ -449,7 +449,7 @@ impl Host {
         (!self.is_scripted).then_some(Showing { since, renderer })
     }
 
-    /// Reports what was left out and ends the front end.
+    /// Reports the remarks that were left out, and ends the front end.
     pub fn end(&mut self) {
         self.left_out(Remarks::all_left_out);
         self.leaf.end();

@@ -42,7 +42,7 @@ struct Inner {
     /// Connects to a proxy at any address, because the caller chose it.
     to_proxy: HttpsConnector<HttpConnector<Resolver>>,
     names: Names,
-    /// For a server behind a proxy.
+    /// The TLS settings for a server that is reached through a proxy.
     tls: Arc<ClientConfig>,
     proxies: Arc<Matcher>,
     limit: Duration,

@@ -214,7 +214,7 @@ impl Bookings {
     ///
     /// # Errors
     ///
-    /// Whose bookings have reached the maximum.
+    /// If there is no room: the message says whose bookings have reached the maximum.
     pub(crate) async fn make_room(&self, owner: &Owner, today: Date) -> Result<()> {
         self.book().await?.make_room(owner, today)
     }

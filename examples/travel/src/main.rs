@@ -5,9 +5,9 @@
 //! - `cargo run -p askback-travel -- --http 127.0.0.1:8000 --fleet FILE.db`: a process of a fleet over HTTP. All
 //!   processes with the same file continue each other's calls. Their key is in `FILE.key`, which the first process
 //!   creates. Instead of a file, `--fleet postgres://USER:PASSWORD@HOST/DATABASE` uses PostgreSQL, and the key is
-//!   `travel.key` in the current folder. `--bus nats://HOST:PORT` or `--bus redis://HOST:PORT` tells the processes of
-//!   changes; by default the database does.
-//! - `cargo run -p askback-travel -- --status DATABASE`: says what waits in the journal of a fleet.
+//!   `travel.key` in the current folder. `--bus nats://HOST:PORT` or `--bus redis://HOST:PORT` reports changes to the
+//!   processes; by default the database does.
+//! - `cargo run -p askback-travel -- --status DATABASE`: prints what is waiting in a fleet's journal.
 
 use std::{
     env,

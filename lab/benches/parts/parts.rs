@@ -211,7 +211,7 @@ fn list() -> Box<dyn FnMut()> {
     })
 }
 
-/// A client on a channel in memory that sends and waits.
+/// The client's end of an in-memory connection.
 struct Near {
     runtime: Runtime,
     receiver: Receiver,

@@ -86,7 +86,7 @@ impl<O: Observer> Balancer<O> {
         let what = kind(&head, &body);
         let call = header(&head, "authorization").and_then(|value| value.strip_prefix("Bearer "));
         let call = call.unwrap_or_default();
-        // A process writes down the numbers that it handles, so a second process shows.
+        // Each process records the numbers of its requests, so a request that two processes handle is found.
         let number = self.requests.fetch_add(1, Ordering::Relaxed);
         let head = head.replacen(
             &format!("Bearer {call}"),

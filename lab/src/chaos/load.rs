@@ -46,9 +46,9 @@ pub struct Load {
     errors: u64,
     twice: u64,
     before: u64,
-    /// Calls that a process left in the middle of their commit.
+    /// Calls whose process died during their commit.
     unknown: u64,
-    /// Answers that no process received before it died. Our client sends them again.
+    /// Answers that were lost because a process died before it received them. Our client sends them again.
     cuts: u64,
     what: String,
 }
@@ -110,7 +110,7 @@ struct Counts {
     calls: AtomicU64,
     errors: AtomicU64,
     before: AtomicU64,
-    /// Calls that a process left in the middle of their commit.
+    /// Calls whose process died during their commit.
     unknown: AtomicU64,
 }
 
@@ -190,7 +190,7 @@ async fn begin(settings: &Settings, folder: &Path) -> io::Result<Arc<Scene>> {
     scene.ok_or_else(|| io::Error::other("an engine or the balancer is not installed"))
 }
 
-/// Restarts all processes one after the other, while users have questions and calls work.
+/// Restarts all processes one after the other, while questions are open and calls are running.
 ///
 /// # Errors
 ///
@@ -212,7 +212,7 @@ pub async fn roll(settings: &Settings) -> io::Result<Load> {
         let (url, person, counts) = (scene.url.clone(), Arc::clone(&person), Arc::clone(&counts));
         calls.spawn(async move {
             let name = format!("open-{number}");
-            // It is never closed.
+            // The semaphore is never closed.
             let permit = connecting.acquire().await;
             let connected = connect(&url, revision(number), &name, &person).await;
             drop(permit);

@@ -109,7 +109,7 @@ pub struct Tally {
     twice: u64,
     wrong_owner: u64,
     before: u64,
-    /// Calls that a process left in the middle of their commit.
+    /// Calls whose process died during their commit.
     unknown: u64,
     given_up: u64,
     questions: u64,
@@ -351,7 +351,7 @@ async fn one_call(
         Outcome::Failed(why) if kind.gives_up(state.broken, &why) => {
             (Some(&mut tally.given_up), why)
         }
-        // Other clients do not resend an answer that no process received.
+        // Other clients do not resend an answer that was lost with its process.
         Outcome::Failed(why) if state.cuts > 0 && !kind.resends() => {
             (Some(&mut tally.given_up), why)
         }
@@ -389,7 +389,7 @@ struct CallState {
     moments: Vec<Moment>,
     asked: u32,
     answered: Option<Instant>,
-    /// The answers that no process received before it died.
+    /// The answers that were lost because a process died before it received them.
     cuts: u64,
     broken: u32,
     broken_at: Option<Instant>,
@@ -410,7 +410,7 @@ struct Scene {
     /// By the name of the person.
     calls: Mutex<HashMap<String, CallState>>,
     log: PathBuf,
-    /// The answers of all calls that no process received before it died.
+    /// The answers of all calls that were lost because a process died before it received them.
     cuts: AtomicU64,
     dice: AtomicU64,
 }
@@ -468,7 +468,7 @@ impl Scene {
         self.calls.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether the engines are still to fail for the first time.
+    /// Whether the engines have not failed yet.
     fn waits_for_failure(&self) -> bool {
         self.trouble != EngineTrouble::default()
             && self.engine_failures.load(Ordering::Relaxed) == 0

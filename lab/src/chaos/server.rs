@@ -155,7 +155,7 @@ type BoxError = Box<dyn Error + Send + Sync>;
 ///
 /// If the folder, an engine or the address cannot be used.
 pub async fn serve(address: &str, folder: &Path, journal: &str, bus: &str) -> Result<(), BoxError> {
-    // To `nodes.log`.
+    // The log goes to `nodes.log`.
     tracing_subscriber::fmt()
         .with_ansi(false)
         .with_writer(std::io::stderr)

@@ -1,4 +1,4 @@
-//! Authorization servers of others, as processes: `oidc-provider` from npm, and one with Authlib from PyPI
+//! Third-party authorization servers, as processes: `oidc-provider` from npm, and one with Authlib from PyPI
 //! ([`install`]). [`Maker`] operates their pages.
 
 pub mod install;
@@ -125,8 +125,8 @@ impl Role {
         }
     }
 
-    /// Grants a third party's scopes, with tokens that only the issuer can read. It has another host than ours, as a
-    /// third party would.
+    /// Grants a third party's scopes, with tokens that only the issuer can read. Its host differs from ours, as a third
+    /// party's would.
     #[must_use]
     pub fn third_party(scopes: &[&str]) -> Self {
         Self {

@@ -78,7 +78,7 @@ impl Scene {
             .protocol(Protocol::Only(revision))
             .on_elicit_url(move |question| {
                 let link = question.request.url.clone();
-                // In 2026-07-28 the same link is asked for again.
+                // In 2026-07-28 the server asks for the same link again.
                 if held(&seen).replace(link.clone()).as_ref() != Some(&link) {
                     let _ = opened.send(link.clone());
                 }

@@ -1,4 +1,4 @@
-//! Tests the environment for the connect kit: a real browser, authorization servers of others, and an airline as the
+//! Tests the environment for the connect kit: a real browser, third-party authorization servers, and an airline as the
 //! third party. Without a browser, these tests are skipped with a note; with `ASKBACK_BROWSER=required` they fail.
 
 mod by_hand;

@@ -127,7 +127,7 @@ async fn check(name: &'static str, peer: Peer, revision: &str) -> Result<()> {
     scene.connect(&ada, link, "ada").await?;
     let said = loop {
         let line = client.says().await?;
-        // In 2026-07-28 the same link is asked for again.
+        // In 2026-07-28 the server asks for the same link again.
         if line["link"] != link {
             break line;
         }

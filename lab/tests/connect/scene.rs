@@ -1,5 +1,5 @@
-//! Our server with its pages, between two authorization servers of others: the one for our tokens and sign-ins, and the
-//! airline's.
+//! Our server with its pages, between two third-party authorization servers: the one for our tokens and sign-ins, and
+//! the airline's.
 
 use std::{
     fs,

@@ -60,7 +60,7 @@ impl Wire {
         let routes = Router::new().route("/token", post(pass));
         let service = routes.with_state(Arc::clone(&state));
         let task = tokio::spawn(async move {
-            // It only ends with its listener.
+            // `axum::serve` never returns.
             let _ = axum::serve(listener, service).await;
         });
         Ok(Self {

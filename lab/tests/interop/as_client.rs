@@ -17,7 +17,7 @@ use crate::{
 
 pub(crate) const LIMIT: Duration = Duration::from_secs(120);
 
-/// How long a server may run on after its client was killed.
+/// How long a server may keep running after its client was killed.
 pub(crate) const GONE: Duration = Duration::from_secs(15);
 
 /// A client's report on a scenario, one per line.

@@ -149,7 +149,7 @@ fn judge(run: &Run, scenario: Scenario, ended: &Ended, roots: &Path, which: &str
         };
     if scenario.asks_a_person() && !has_forms(run.revision) {
         return match ended.code {
-            // 6: the question is shown, and that it was not answered.
+            // 6: a question was not answered, which the output shows.
             Some(1 | 4 | 6) => Ok(()),
             _ => wrong("a person was asked"),
         };

@@ -23,7 +23,7 @@ const LOCK: &str = include_str!("../../interop/typescript/package-lock.json");
 const PYTHON_2: &str = include_str!("../../interop/python/requirements-2.txt");
 const PYTHON_1: &str = include_str!("../../interop/python/requirements-1.txt");
 
-/// rmcp's target directory. It is separate because it is just as large.
+/// rmcp's target directory. It is separate from the workspace's because it is just as large.
 const RMCP: &str = concat!(env!("CARGO_TARGET_TMPDIR"), "/interop-rmcp");
 
 const PROGRAMS: &str = concat!(env!("CARGO_TARGET_TMPDIR"), "/interop-npm");

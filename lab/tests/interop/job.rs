@@ -178,7 +178,8 @@ pub(crate) fn preferences() -> Value {
     })
 }
 
-/// Returns the same for a revision: without multiple choice, each option is asked with a yes or no.
+/// Returns the preferences as the revision can ask for them: without multiple choice, each option
+/// is a yes-or-no question.
 fn asked_for(revision: Revision) -> Value {
     let mut preferences = preferences();
     if let (false, Value::Object(fields)) = (revision.facts().forms.multi_choice, &mut preferences)

@@ -28,7 +28,7 @@ pub(crate) fn all() -> io::Result<Vec<Process>> {
     Ok(lines.lines().filter_map(read).collect())
 }
 
-/// Returns the ids of the processes that this one has started, and that they have.
+/// Returns the ids of a process's descendants.
 pub(crate) fn below(ancestor: u32) -> io::Result<Vec<u32>> {
     let all = all()?;
     let mut below = Vec::new();
@@ -42,12 +42,12 @@ pub(crate) fn below(ancestor: u32) -> io::Result<Vec<u32>> {
     Ok(below)
 }
 
-/// Waits until no such process runs. Returns false if one still does after this long.
+/// Waits until no matching process runs. Returns false if one still runs after `limit`.
 pub(crate) async fn ended(limit: Duration, is_meant: impl Fn(&Process) -> bool) -> bool {
     until(limit, || all().is_ok_and(|all| !all.iter().any(&is_meant))).await
 }
 
-/// Waits until something is so. Returns false if it is not after this long.
+/// Waits until a condition holds. Returns false if it does not hold within `limit`.
 pub(crate) async fn until(limit: Duration, is_so: impl Fn() -> bool) -> bool {
     let end = Instant::now() + limit;
     while !is_so() {

@@ -25,7 +25,7 @@ use crate::{
     program::{ASKBACK, Program, Serving},
 };
 
-/// What `askback wrap` writes when a question waits for a person.
+/// What `askback wrap` prints when a question waits for a person.
 const ASKED: &str = "asks you something";
 
 pub(crate) async fn run(
@@ -102,7 +102,7 @@ impl Wrap {
         };
         let rules = json!([
             {"when": {"message": "Where to?"}, "accept": {"place": "Rome"}},
-            // A person does not read a question in no time.
+            // A person needs some time to read a question.
             {"when": {"message": "When to Rome?"}, "accept": {"month": "June"}, "then": [
                 {"decline": true, "reason": "Not this year."},
                 {"cancel": true, "after": "400ms"},
@@ -110,7 +110,7 @@ impl Wrap {
             {"when": {"host": "example.com"}, "accept": true},
         ]);
         let mut answered = json!({"sampling": [{"reply": ADVICE}], "roots": ["roots"]});
-        // The path of a socket is short, and the folder of the run is not.
+        // A socket's path must be short, and the run's folder has a long path.
         static WRAPS: AtomicU32 = AtomicU32::new(0);
         let name = format!(
             "interop-{}-{}",
@@ -148,10 +148,10 @@ impl Wrap {
         Ok(wrap)
     }
 
-    /// What the client has to do, with these answers.
+    /// Returns the client's job with these answers and calls.
     fn job(&self, answers: &Value, calls: &[Value]) -> io::Result<Value> {
         let file = self.place.join("answers.json");
-        // The shell writes the log, because clients do different things with it.
+        // The shell writes stderr to the log, because clients treat stderr in different ways.
         let command = Program::new("sh")
             .args(["-c", r#"exec "$0" "$@" 2>>"$INTEROP_LOG""#, ASKBACK, "wrap"])
             .env("INTEROP_LOG", &self.log)

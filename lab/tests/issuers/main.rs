@@ -1,5 +1,6 @@
-//! askback's client and server with authorization servers of others: oidc-provider from npm, and one made with Authlib
-//! from PyPI. Both are installed into the user's cache; without npm or Python, their tests are skipped with a note.
+//! askback's client and server with third-party authorization servers: oidc-provider from npm, and one made with
+//! Authlib from PyPI. Both are installed into the user's cache; without npm or Python, their tests are skipped with a
+//! note.
 //!
 //! There is no user: a minimal browser fills in the pages.
 

@@ -98,7 +98,7 @@ fn messages(code: &str) -> Vec<String> {
 fn raw_len(rest: &str) -> usize {
     let hashes = rest[1..].chars().take_while(|c| *c == '#').count();
     let begin = 1 + hashes;
-    // `r#type` is a name.
+    // `r#type` is an identifier, not a raw string.
     if !rest[begin..].starts_with('"') {
         return begin;
     }

@@ -392,7 +392,7 @@ fn a_holiday_is_booked_with_few_keys_and_leaves_few_rows() {
     terminal.until("Full name").press("Ada Lovelace").press(TAB);
     terminal.press("ada@example.com").press(REVIEW);
     terminal.until("[Enter] Send").press(ENTER);
-    // Besides the texts, eight keys are pressed, out of twenty.
+    // Apart from the texts, this takes eight keys.
     terminal.until("travel> ");
     let rows = terminal.rows();
     let called = rows.iter().find(|row| row.starts_with("Called "));

@@ -168,7 +168,8 @@ pub(super) fn page(status: StatusCode, page: &impl Template) -> Result<Answer, V
     Ok(answer)
 }
 
-/// Redirects the browser to a third party through a page, because the policy forbids a form to end at another origin.
+/// Redirects the browser to a third party through a page, because the content security policy forbids a form submission
+/// that is redirected to another origin.
 pub(super) fn leave(page_of: &LeavePage<'_>, url: &Url) -> Result<Answer, VaultError> {
     let mut answer = page(StatusCode::OK, page_of)?;
     let refresh = format!("0; url={url}");

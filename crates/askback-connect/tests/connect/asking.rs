@@ -828,7 +828,8 @@ async fn an_account_whose_token_has_ended_for_good_is_connected_again() {
 
 #[tokio::test]
 async fn an_account_that_is_not_the_one_that_was_meant_ends_the_call() {
-    // The id and the name of another account, which has to be connected again.
+    // The id and name of a stored account, which the user has to connect again: the call fails,
+    // because it connects another one.
     for (id, name, said) in [
         (
             "bob <b>",

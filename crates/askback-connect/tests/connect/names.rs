@@ -75,7 +75,7 @@ async fn an_account_that_is_renamed_stays_the_same() {
         let given = vault.get(&wanted(&ada()), &provider.renewer()).await;
         assert_eq!(&*given.unwrap().name, "octodog");
         assert_eq!(provider.requests(), 1);
-        // Neither does this provider.
+        // This provider gives no account name either.
         let unnamed = vault.put(&ada(), "github", "2", tokens(1)).await;
         unnamed.unwrap();
         let both = named(&[("1", "octodog"), ("2", "2")]);

@@ -226,7 +226,7 @@ async fn a_refused_token_is_renewed_once_and_sent_again() {
     assert_eq!(desk.fetch(&url).await, "200");
     assert_eq!(desk.asked("POST /token"), 1);
     assert!(matches!(desk.state().await, AccountState::Replaced { .. }));
-    // After the doubt, the next rejection is a new case.
+    // Once the rejected token is no longer suspect, the next rejection is a new case.
     desk.stage.clock.turn(10 * MINUTE);
     desk.withdraw(2);
     assert_eq!(desk.fetch(&url).await, "200");

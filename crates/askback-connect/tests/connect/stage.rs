@@ -169,7 +169,7 @@ pub(crate) struct Provider {
     /// The errors of the first renewals, in order. Later renewals succeed.
     pub(crate) renewals: Mutex<Vec<RenewalError>>,
     pub(crate) is_down: Mutex<bool>,
-    /// Whether it revokes tokens one by one.
+    /// Whether a revocation affects only the token in the request.
     pub(crate) is_single: Mutex<bool>,
     pub(crate) names_accounts: Mutex<bool>,
     /// Whether it revokes access tokens only.

@@ -247,7 +247,7 @@ impl ChoicesField {
         self
     }
 
-    /// Sets the default, by the values of the options.
+    /// Sets the options that are selected by default, by their values.
     #[must_use]
     pub fn with_default(mut self, default: impl IntoIterator<Item = impl Into<String>>) -> Self {
         self.default = Some(default.into_iter().map(Into::into).collect());

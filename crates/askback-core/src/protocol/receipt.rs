@@ -28,9 +28,9 @@ pub struct Receipt {
     pub shown_at: u64,
     /// When the person answered, in milliseconds since 1970.
     pub answered_at: u64,
-    /// What drew the question: `terminal`, `lines`, `page` or `script`. A script is no person.
+    /// What drew the question: `terminal`, `lines`, `page` or `script`. `script` means that no person saw the question.
     pub renderer: String,
-    /// The number of the receipt among those of its key, from 1.
+    /// The number of the receipt in the chain of its key, from 1.
     pub sequence: u64,
     /// [`Receipt::digest`] of the receipt before it, absent in the first.
     #[serde(default, skip_serializing_if = "Option::is_none")]

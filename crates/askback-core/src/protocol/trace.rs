@@ -18,7 +18,7 @@ pub struct TraceContext {
     pub traceparent: Option<String>,
     /// `tracestate`: data of tracing systems, only together with a `traceparent`.
     pub tracestate: Option<String>,
-    /// `baggage`: data of the application. Anyone in between may have written it.
+    /// `baggage`: data of the application. Any intermediary may have changed it.
     pub baggage: Option<String>,
 }
 

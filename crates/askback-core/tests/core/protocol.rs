@@ -1,5 +1,4 @@
-//! Reading and writing messages where other implementations have failed, and the guarantees of the
-//! types.
+//! Messages that other implementations failed to read or write, and the guarantees of the types.
 
 use askback_core::{
     forms::FieldKind,

@@ -111,7 +111,7 @@ impl Hub {
         gap.into_iter().chain(outgoing.messages).collect()
     }
 
-    /// Tells the other processes of a gap as soon as something can be sent again.
+    /// Reports a gap to the other processes as soon as something can be sent again.
     pub(super) fn note_lost_messages(&self) {
         lock(&self.outgoing).has_lost = true;
     }

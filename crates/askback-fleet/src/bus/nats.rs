@@ -14,7 +14,7 @@ const MAX_WAITING_MESSAGES: usize = 4096;
 
 /// A bus over NATS (core, without JetStream).
 ///
-/// If the connection is lost, it connects again, and then tells the server of a gap.
+/// If the connection is lost, it connects again, and then reports a gap to the server.
 pub struct NatsBus {
     relay: Relay,
 }

@@ -7,8 +7,8 @@ use crate::failure::Failure;
 /// A bus over the notifications of PostgreSQL (`LISTEN` and `NOTIFY`), for a [`PostgresStore`](crate::PostgresStore) in the
 /// same schema.
 ///
-/// It has one connection of its own per process. If the connection is lost, it connects again, and then tells the server
-/// of a gap. PgBouncer must pool sessions, not transactions, because a subscription belongs to a connection.
+/// It has one connection of its own per process. If the connection is lost, it connects again, and then reports a gap
+/// to the server. PgBouncer must pool sessions, not transactions, because a subscription belongs to a connection.
 pub struct PostgresBus {
     relay: Relay,
 }

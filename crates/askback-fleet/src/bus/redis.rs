@@ -10,7 +10,7 @@ use super::{BoxError, Connection, Engine, Relay, bus_by_relay, hub::HEARTBEAT};
 
 /// A bus over the publish and subscribe commands of Redis or Valkey (one server; not sharded over a cluster).
 ///
-/// If a connection is lost, it connects again, and then tells the server of a gap.
+/// If a connection is lost, it connects again, and then reports a gap to the server.
 pub struct RedisBus {
     relay: Relay,
 }
@@ -50,7 +50,7 @@ pub(crate) fn redis_client(address: &Secret) -> Result<Client, StoreError> {
     })
 }
 
-/// Redis refuses a user with errors of its own. Others, such as that it is still loading, are over some time.
+/// Redis refuses a user with errors of its own. Others, such as one while it loads its data, are temporary.
 pub(crate) fn redis_failure(error: RedisError) -> StoreError {
     if is_refusal(&error) {
         let why = "check the user and the password in its address, and what the user may do";
@@ -90,7 +90,7 @@ impl Engine for Server {
     async fn connect(&self) -> Result<Subscription, StoreError> {
         let publisher = self.client.get_multiplexed_async_connection().await;
         let mut publisher = publisher.map_err(redis_failure)?;
-        // Now, because the user may not be allowed to publish.
+        // Checked now, because the user may not be allowed to publish.
         let mut probe = redis::cmd("PUBLISH");
         probe.arg(&self.channel).arg(&[HEARTBEAT][..]);
         let published = probe.exec_async(&mut publisher).await;

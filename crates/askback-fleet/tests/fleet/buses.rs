@@ -85,7 +85,7 @@ async fn interrupt([bus, other]: [Arc<dyn Bus>; 2], interruption: impl FnOnce())
     bus.publish(Topic::Changed, b"after");
     let mut cursor = gap.cursor;
     loop {
-        // The other process tells of a gap, too, if it noticed only now that it was disconnected.
+        // The other process reports a gap, too, if it noticed only now that it was disconnected.
         let heard = hear(&*other, Some(cursor)).await;
         if heard.hints == [(Topic::Changed, b"after".to_vec())] {
             break;

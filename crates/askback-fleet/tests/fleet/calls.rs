@@ -57,7 +57,7 @@ async fn two_processes_share_each_budget_exactly() {
         let processes = [counter(&engine, "a").await, counter(&engine, "a").await];
         let call = CountedCall::new([1; 16], 10, WINDOW);
         check(&processes, call).await;
-        // Another budget, and another fleet with the same budget, are full.
+        // Neither another budget nor another fleet's budget was used up.
         let other = CountedCall::new([2; 16], 7, WINDOW);
         check(&processes, other).await;
         check(&[counter(&engine, "b").await], call).await;

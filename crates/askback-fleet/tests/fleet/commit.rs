@@ -59,7 +59,7 @@ async fn count(pool: &Pool) -> (i64, i64) {
     (row.get(0), row.get(1))
 }
 
-/// Ends the process if it is to die here.
+/// Ends the process if this is the place at which it must die.
 fn die(at: &str) {
     if env::var(DIES).is_ok_and(|dies| dies == at) {
         abort();
@@ -177,7 +177,7 @@ async fn a_process_may_die_anywhere() {
         let booked = connection.query_one(booked, &[]).await.unwrap();
         assert_eq!(said, booked.get::<_, String>(0), "{dies}");
         assert_eq!(count(&database).await, (1, 1), "{dies}");
-        // And it stays so.
+        // Another attempt changes nothing.
         assert_eq!(text(&round(&server, Some(&first)).await), said, "{dies}");
         assert_eq!(count(&database).await, (1, 1), "{dies}");
     }

@@ -121,7 +121,7 @@ impl Question {
     }
 }
 
-/// The question.
+/// The kind of a question, with what its answer depends on.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Ask {
     /// Fill in a form.
@@ -447,7 +447,8 @@ impl Stance {
         }
     }
 
-    /// Returns the reply, if any, or `None` if the user answers.
+    /// Returns the automatic reply. `None` means that the user answers, `Some(None)` that nobody
+    /// replies.
     fn reply(self) -> Option<Option<Reply>> {
         match self {
             Self::Person => None,

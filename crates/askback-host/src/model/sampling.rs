@@ -156,7 +156,7 @@ impl Sampling {
         self.mine.take()
     }
 
-    /// Whether a text of the user is kept.
+    /// Whether the user's own text was kept.
     pub fn has_kept(&self) -> bool {
         self.mine.is_some()
     }

@@ -45,7 +45,7 @@ impl Wire for Anthropic {
             body["system"] = system.as_str().into();
         }
         if let Some(temperature) = request.temperature {
-            // The maximum is 1 here and 2 elsewhere.
+            // Anthropic's maximum is 1. Other providers allow 2.
             body["temperature"] = temperature.clamp(0.0, 1.0).into();
         }
         if let Some(stops) = &request.stop_sequences {

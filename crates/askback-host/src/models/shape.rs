@@ -1,4 +1,4 @@
-//! Requests and replies, as far as all providers agree.
+//! The parts of requests and replies that all providers share.
 
 use askback::protocol::{
     ContentBlock, CreateMessageParams, CreateMessageResult, RawJson, RawObject, Role,

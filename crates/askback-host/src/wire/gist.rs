@@ -20,7 +20,7 @@ pub(super) enum Gist {
         state: Option<State>,
         token: Option<String>,
     },
-    /// `about` is the id or progress token of the request it belongs to.
+    /// A notification. `about` is the id or the progress token of the request that it belongs to.
     Notification {
         method: String,
         about: Option<String>,

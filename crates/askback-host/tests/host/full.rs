@@ -111,7 +111,7 @@ impl Seat {
         }
     }
 
-    /// Performs what a form starts with, before the first key.
+    /// Performs the actions with which a form opens, before the first key.
     fn begin(&mut self) {
         while let Some(said) = self.screen.begun(self.talk.seen()) {
             self.happen(Event::Action(said));

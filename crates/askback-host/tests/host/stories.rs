@@ -352,7 +352,7 @@ impl OnScreen {
     }
 
     fn press(&mut self, key: &Key) {
-        // A key is for what was drawn.
+        // A key applies to the screen that was drawn.
         self.screen
             .frame(&self.talk, None, None, Self::SIZE, false, false);
         let did = self.screen.press(&self.talk, None, key, &mut self.page);

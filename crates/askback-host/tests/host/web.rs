@@ -1068,7 +1068,7 @@ async fn a_thousand_event_streams_too_many_are_refused_and_the_page_answers() {
     let refused = async {
         let mut refused = 0;
         let mut read = Vec::new();
-        // Each costs a look at the sockets of the machine, to know the user.
+        // For each connection, the page looks up its user in the system's list of sockets.
         while refused < 1_000 {
             let written = stream.write_all(request.as_bytes()).await;
             written.expect("it is written");
@@ -1173,7 +1173,7 @@ async fn commands_messages_and_files_are_for_the_page_alone() {
         assert_eq!(answer.status, *status, "{line} {headers:?}");
         assert!(!answer.body.contains("book"), "{line} {headers:?}");
     }
-    // The token of a question is not one of commands.
+    // A question's token is not valid for commands.
     let mut stage = stage.asked(vec![booking()]);
     let page = stage.look(&browser).await;
     let mut body = url::form_urlencoded::Serializer::new(String::new());

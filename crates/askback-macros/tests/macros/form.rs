@@ -28,7 +28,7 @@ fn content(value: Value) -> Content {
     serde_json::from_value(value).unwrap()
 }
 
-/// Checks that the answer reads as the value, and that the value writes as the answer.
+/// Checks that the answer is read as the value, and that the value is written as the answer.
 #[track_caller]
 fn reads<F: Form + PartialEq + std::fmt::Debug>(answer: Value, expected: F) {
     let answer = content(answer);

@@ -139,7 +139,8 @@ async fn a_nonce_that_another_request_learned_costs_no_token() {
     }
     assert_eq!(person.0.load(Ordering::Relaxed), 0);
 
-    // A nonce that no header can hold is ignored, and one request is not sent forever.
+    // A nonce that cannot be sent in a header is ignored, and a request is repeated only a limited
+    // number of times.
     for (nonce, most) in [("a\"b", 0), ("next", 2)] {
         let (mut attempt, headers) = (Attempt::default(), headers(nonce));
         let mut times = 0;

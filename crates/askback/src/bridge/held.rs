@@ -55,7 +55,7 @@ struct LiveState {
 pub(super) struct LiveCall {
     id: u64,
     state: Mutex<CallState>,
-    /// Something is another now, here or in the list of calls.
+    /// Notified when something changed here or in the list of calls.
     changed: Notify,
     /// Why its questions were withdrawn.
     withdrawal: Withdrawal,

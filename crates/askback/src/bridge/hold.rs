@@ -58,7 +58,7 @@ pub(super) struct HeldCalls {
     expired: VecDeque<CallKey>,
 }
 
-/// Times are those since the connection began.
+/// All times are measured from the start of the connection.
 #[derive(Debug)]
 struct HeldCall {
     key: CallKey,
@@ -67,7 +67,7 @@ struct HeldCall {
     after: Duration,
     since: Duration,
     last_progress: Duration,
-    /// Since when no request waits for it.
+    /// When the call was given back. `None` while a request waits for it.
     given_back: Option<Duration>,
     /// The questions that the user has not answered yet.
     questions: usize,
@@ -326,7 +326,7 @@ mod tests {
                 };
                 calls.asks(id);
             }
-            // A request waits for the first: the call is made a second time, and is another one.
+            // While a request waits for the first call, the same call again is another one.
             for id in [2, 3] {
                 assert_eq!(calls.step(id, at(45)), Step::GiveBack);
             }

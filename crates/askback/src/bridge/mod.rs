@@ -400,7 +400,7 @@ fn union(one: &ClientCapabilities, other: &ClientCapabilities) -> ClientCapabili
     let mut both = one.clone();
     if let Some(elicitation) = &other.elicitation {
         let own = both.elicitation.get_or_insert_default();
-        // Only `elicitation: {}` means forms.
+        // Forms must be named: once `url` is added, `elicitation` no longer means forms by default.
         if one.elicits_form() || other.elicits_form() {
             own.form.get_or_insert_default();
         }

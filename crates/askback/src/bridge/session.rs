@@ -350,7 +350,7 @@ impl Session {
             .cloned()
     }
 
-    /// The client's request for a call, and the progress to tell it.
+    /// Returns the client's request for a call, and the progress to report to it.
     fn advance(&self, call: CallId, progress: f64) -> Option<(ForwardCtx, f64)> {
         let calls = self.calls();
         let call = calls.get(&call)?;

@@ -68,7 +68,7 @@ pub(crate) trait AnswerRule: Send + Sync {
     fn check(&self, result: &ElicitResult) -> Result<(), AskError>;
 }
 
-/// When a call's questions are its result, which the client answers with a retry.
+/// Whether a call's questions are its result, so that the client answers them with a retry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum RoundMode {
     Never,
@@ -78,7 +78,7 @@ pub(crate) enum RoundMode {
 
 /// The content of a cell. Its lock is never held while a future of the handler is polled or dropped.
 struct CellState {
-    /// Starts on first use, because most handlers end without one.
+    /// Created on first use, because most handlers ask nothing and record nothing.
     going: Option<Box<StartedFlow>>,
     stage: TaskStage,
     /// Children that the drive has not taken yet; `None` once the handler has ended.

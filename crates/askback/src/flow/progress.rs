@@ -89,7 +89,7 @@ impl ProgressState {
         (last, progress.state())
     }
 
-    /// Returns the state if `sent` was sent before it.
+    /// Returns this state after a report of `sent`, if that is later.
     pub(crate) fn behind(self, sent: Self) -> Self {
         let later = |a: Option<f64>, b: Option<f64>| a.into_iter().chain(b).reduce(f64::max);
         Self {

@@ -66,7 +66,7 @@ impl QuestionFuture {
     ///
     /// # Errors
     ///
-    /// If unknown field.
+    /// If the form has no text field with this name.
     pub(crate) fn offer(&mut self, name: &str, mut choice: ChoiceField) -> Result<(), AskError> {
         let State::New(new) = &mut self.state else {
             return Ok(());

@@ -139,7 +139,7 @@ impl Shared {
         &self.service
     }
 
-    /// The binding of what is sealed for a principal and a purpose, and for nothing more.
+    /// The binding of data that is sealed for one principal and one purpose.
     pub(crate) fn binding<'a>(
         &'a self,
         principal: Option<&'a Principal>,

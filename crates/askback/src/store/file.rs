@@ -131,7 +131,7 @@ impl FileStore {
                 path = folder.display()
             ))));
         }
-        // A problem should show up now rather than before the first effect.
+        // Fail now, rather than before the first effect.
         let process = ProcessLock::create(&folder)?;
         private_file::check_owner(&folder, &metadata, process.path())?;
         Ok(Self {

@@ -126,9 +126,8 @@ impl LineBuffer {
 impl LineQueue {
     /// Adds a message: JSON, without a newline at its end.
     ///
-    /// The added newline is the only one in the message. A line break inside JSON is only
-    /// whitespace between tokens and becomes a space; text from a peer or an author may contain
-    /// some.
+    /// The added newline is the only one in the message. A line break inside JSON, which text from
+    /// a peer or an author may have, is only whitespace between tokens, and becomes a space.
     pub(super) fn add(&mut self, message: Vec<u8>) {
         let mut searched = self.lines.len();
         if self.lines.is_empty() && message.len() >= WRITTEN_AT_ONCE {

@@ -57,7 +57,7 @@ struct Seat {
     window: bool,
 }
 
-/// Ends the process if it is to die here, and none has died yet.
+/// Ends the process if it must die at this place, and no process has died yet.
 fn die(at: &str) {
     if env::var(DIES).is_ok_and(|dies| dies == at) {
         let mark = Path::new(&env::var(PLACE).unwrap()).join("died");

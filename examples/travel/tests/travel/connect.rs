@@ -55,7 +55,7 @@ impl Customer {
             false => client,
             true => client.on_elicit_url(move |question| {
                 let link = question.request.url.clone();
-                // In 2026-07-28 the same link is asked for again.
+                // In 2026-07-28 the server asks for the same link again.
                 if last.lock().unwrap().replace(link.clone()).as_ref() != Some(&link) {
                     opened.send(link).unwrap();
                 }

@@ -1,5 +1,5 @@
 //! A client for servers whose processes are killed. Each line of stdin is a command as JSON, or allows a question to be
-//! answered. Each line of stdout has the token of a call, and says that its person is asked, or how it ended.
+//! answered. Each line of stdout has a call's token, and says that the call asks its person or how the call ended.
 
 use std::{sync::Arc, time::Duration};
 

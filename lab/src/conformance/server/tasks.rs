@@ -41,7 +41,7 @@ struct Name {
     name: String,
 }
 
-/// The duration of work that the suite does not specify.
+/// How long work takes if the suite does not specify it.
 const A_SECOND: Duration = Duration::from_secs(1);
 
 /// Greets at once.

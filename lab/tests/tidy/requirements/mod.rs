@@ -94,7 +94,7 @@ fn disagreements(groups: &[Group], tests: &Tests) -> Vec<Problem> {
                 (_, Some(_), Some(_)) => wrong("gives two reasons"),
                 (true, Some(_), None) => wrong("is shown by a test, so it is not open"),
                 (false, None, None) => wrong("is shown by no test and gives no reason"),
-                // A requirement for others has tests if askback helps them to meet it.
+                // A requirement for another party may have tests if askback helps that party to meet it.
                 (true | false, None, Some(_)) | (true, None, None) | (false, Some(_), None) => {}
             }
         }

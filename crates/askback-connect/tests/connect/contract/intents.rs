@@ -76,7 +76,7 @@ pub(super) async fn crowded(Stores { one, other }: Stores) {
     }
 }
 
-/// An intent is added once, to a limited number.
+/// An intent is added once, and only if the user has fewer than the limit.
 pub(super) async fn added(Stores { one, other }: Stores) {
     let (first, second) = (intent(1, "ada", NOW + 10), intent(2, "ada", NOW + 20));
     let add = |intent: &IntentRow| adding(intent, 2, NOW, NOW);

@@ -101,12 +101,12 @@ impl Store {
         assert_eq!(self.write(change).await, WriteOutcome::Kept, "{what}");
     }
 
-    /// Makes a change of something that has changed meanwhile or is not there.
+    /// Makes a change of something that has changed in the meantime or does not exist.
     async fn refuses(&self, what: &str, change: Change) {
         assert_eq!(self.write(change).await, WriteOutcome::Conflict, "{what}");
     }
 
-    /// Makes a change with secrets under a key that is not there.
+    /// Makes a change with secrets under a key that does not exist.
     async fn lacks_key(&self, what: &str, change: Change) {
         assert_eq!(self.write(change).await, WriteOutcome::UnknownKey, "{what}");
     }
@@ -301,7 +301,7 @@ impl Stores {
         self
     }
 
-    /// With the first version of the record of [`account`].
+    /// Adds the first version of [`account`]'s record.
     async fn with_record(self) -> Self {
         let stores = self.with_key().await;
         stores.one.keeps("the record", insert(&record(7, 1))).await;

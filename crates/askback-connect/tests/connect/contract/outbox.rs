@@ -161,7 +161,7 @@ pub(super) async fn renewed_to_revoke(stores: Stores) {
     assert_eq!(other.owed().await.first(), Some(&again));
 }
 
-/// Tokens in the queue are sealed anew while they are the same.
+/// Queued tokens are resealed only if they have not changed.
 pub(super) async fn resealed(stores: Stores) {
     let Stores { one, other } = stores.with_key().await;
     let without_refresh = |sealed: &SealedSecrets| SealedSecrets {

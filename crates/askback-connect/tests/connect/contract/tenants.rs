@@ -2,7 +2,7 @@ use std::collections::BTreeSet;
 
 use super::*;
 
-/// Nothing is sealed under a key that is not there.
+/// Nothing is sealed under a key that does not exist.
 pub(super) async fn keyed(stores: Stores) {
     let one = stores.one.clone();
     one.lacks_key("no key", insert(&record(7, 1))).await;

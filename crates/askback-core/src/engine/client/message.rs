@@ -152,8 +152,8 @@ impl ServerMessage {
         }
     }
 
-    /// The approximate memory of the message, in bytes. A batch of short messages takes more than
-    /// its length.
+    /// The approximate memory of the message, in bytes. A batch of short messages takes more memory
+    /// than its bytes.
     #[must_use]
     pub fn kept_bytes(&self) -> usize {
         let in_batch = match &self.content {

@@ -182,7 +182,7 @@ fn annotations_stand_where_they_can_be_reached() {
             "{given}"
         );
     }
-    // These are names and data.
+    // Here `x-mcp-header` is a name or data, not an annotation.
     for given in [
         json!({"properties": {"x-mcp-header": {"type": "string"}}}),
         json!({"$defs": {"x-mcp-header": {"type": "string"}}}),

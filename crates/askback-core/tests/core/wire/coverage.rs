@@ -104,7 +104,7 @@ const THINGS: &[Thing] = &[
     ("subscription", |f| !f.subscribe, "io.modelcontextprotocol/subscriptionId"),
 ];
 
-/// The same for parts of forms.
+/// The parts of forms, listed in the same way.
 #[rustfmt::skip]
 const FORM_THINGS: &[Thing] = &[
     ("text", |f| f.elicitation_form, "type=string"),

@@ -221,7 +221,7 @@ impl Inner {
     }
 
     /// Rejects a request, and logs which name it used and how to allow it. Only the first log is a
-    /// warning, since anybody can send such requests.
+    /// warning, because any client can send such requests.
     fn refuse(&self, headers: &HeaderMap, uri: &Uri, refused: GuardRefusal) -> Response<Body> {
         let (name, allow, reason) = match refused {
             GuardRefusal::Origin => (&ORIGIN, "Guard::allow_origin", "origin"),

@@ -47,7 +47,7 @@ pub(super) struct Bridge {
     most: usize,
     /// A task must end before the next message is sent.
     is_held: bool,
-    /// The number of tasks that are finished even though the client has closed.
+    /// The number of tasks that run to their end even if the client closes.
     parting: usize,
 }
 
@@ -74,7 +74,7 @@ struct BridgeTask {
     id: Option<RequestId>,
     /// Whether the next message waits for this task.
     holds: bool,
-    /// Whether this task is finished even if the client closes.
+    /// Whether this task runs to its end even if the client closes.
     parts: bool,
     work: BoxFuture<'static, BridgeOutcome>,
 }

@@ -132,7 +132,7 @@ impl HttpState {
                 set: &|headers| self.set_session(headers),
             };
             let deleting = self.send(&head, &self.target, Bytes::new());
-            // A slow server is not waited for.
+            // Do not wait for a slow server.
             let _ = tokio::time::timeout(self.limits.client.exit, deleting).await;
         }
     }
@@ -385,7 +385,7 @@ pub(super) async fn refusal_in_full(
             beginning.extend_from_slice(&piece[..piece.len().min(room)]);
         }
     };
-    // A slow body is not waited for: the status is known.
+    // Do not wait for a slow body: the status is known.
     let _ = tokio::time::timeout(limits.http.connect, reading).await;
     saying(error, &excerpt(String::from_utf8_lossy(&beginning).trim()))
 }

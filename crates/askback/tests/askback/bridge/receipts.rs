@@ -160,7 +160,7 @@ async fn a_receipt_passes_through_a_bridge_and_a_change_is_noticed() {
         ..FrontEnd::new()
     };
     check("pay", stranger, NO_WITNESS).await;
-    // Cut.
+    // The receipt is missing, or its signature is cut short.
     check("pay", change(|answer, _| answer.meta = None), NO_WITNESS).await;
     let cut = change(|answer, receipts| {
         let mut receipt = receipts.last().cloned();
@@ -170,7 +170,7 @@ async fn a_receipt_passes_through_a_bridge_and_a_change_is_noticed() {
         answer.meta_mut().set_receipt(receipt.as_ref());
     });
     check("pay", cut, NO_WITNESS).await;
-    // Forged: one text of it is different.
+    // Forged: one of its texts is different.
     for member in [
         |it: &mut Receipt| flip(&mut it.signature),
         |it| flip(&mut it.question),

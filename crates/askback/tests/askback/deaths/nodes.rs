@@ -90,7 +90,7 @@ impl Common {
 pub(super) struct Node {
     pub(super) runtime: Runtime,
     pub(super) client: Client,
-    /// Since when the process has been frozen.
+    /// When the process was frozen.
     frozen: Option<Millis>,
 }
 

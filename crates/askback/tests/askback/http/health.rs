@@ -29,7 +29,7 @@ enum Standing {
     Answers,
     Fails,
     Silent,
-    /// Once: then it answers.
+    /// Panics once. Later checks get an answer.
     Panics,
 }
 
@@ -38,7 +38,8 @@ enum Standing {
 struct Gate {
     store: Arc<MemoryStore>,
     standing: watch::Sender<Standing>,
-    /// The checks that wait for an answer now, the most at once, and all.
+    /// The number of checks that wait for an answer now; `most` is the highest number so far, and
+    /// `all` counts every check.
     waiting: Arc<AtomicUsize>,
     most: Arc<AtomicUsize>,
     all: Arc<AtomicUsize>,
@@ -207,7 +208,7 @@ async fn a_process_whose_bus_was_never_reached_serves_and_is_not_ready() {
     assert!(said.starts_with("HTTP/1.1 200"), "{said}");
     server.assert_well().await;
     bus.was_reached.store(true, Ordering::SeqCst);
-    // Once the last result is too old.
+    // The process becomes ready once the last result is too old to be reused.
     while !server
         .says(request("GET /readyz"))
         .await
