@@ -122,7 +122,7 @@ async fn fill(
         Some(_) => return Err(UnknownName::Revision(spoken)),
         None => spoken.clone(),
     };
-    // Before the trials, because they may be interrupted.
+    // Set before the trials, because the trials may be interrupted.
     (report.spoken, report.tried) = (spoken.clone(), tried.clone());
     let mut trials = Trials {
         way,

@@ -34,7 +34,7 @@ const QUIET: Duration = Duration::from_millis(300);
 /// A file that changes this soon after a server start may be written by the server.
 const NEAR: Duration = Duration::from_secs(2);
 
-/// How many times in a row such files restart the server.
+/// How many times in a row files that the server may have written restart it.
 const MAX_REPEATS: u32 = 3;
 
 /// How many times the last call is repeated before the user enters something.

@@ -374,7 +374,6 @@ mod tests {
         env::var("PATH").expect("every shell sets it")
     }
 
-    /// Returns how a server is reached, and what is shown of it.
     #[test]
     fn values_take_the_place_of_variables_and_are_not_shown() {
         #[track_caller]

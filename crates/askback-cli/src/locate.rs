@@ -516,7 +516,7 @@ fn in_file(file: &Path, layout: Layout, text: &str, name: &str) -> Result<Listed
     // A program is resolved relative to the folder in which it starts.
     let whole = std::path::absolute(file).unwrap_or_else(|_| file.to_owned());
     let folder = whole.parent().unwrap_or(Path::new(""));
-    // Clients start it in the project folder.
+    // Clients start a server in the project folder, not in their own folder inside it.
     let is_of_client = folder
         .file_name()
         .is_some_and(|name| OF_CLIENTS.map(OsStr::new).contains(&name));

@@ -493,7 +493,7 @@ impl Desk {
             ),
             None => String::new(),
         };
-        // An author's page is done for its own call only.
+        // An author's page counts only for the call that asked for it.
         let then = match purpose {
             Purpose::Page { .. } => "Call it from a client that can.",
             _ => "Call it once from a client that can: what is kept then is used by this one, too.",

@@ -162,7 +162,7 @@ async fn run<E: Engine>(engine: E, mut connection: Option<E::Connection>, hub: A
         };
         let was_reached = hub.was_reached();
         hub.note_reached();
-        // Only now, because a message may be lost until the subscription is live.
+        // The gap is added only now, because messages may be lost until the subscription is live.
         hub.add_gap();
         match was_reached {
             true => tracing::info!("connected to the bus again"),

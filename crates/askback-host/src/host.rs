@@ -530,7 +530,7 @@ impl Host {
                         witness(&asked, &reply);
                     }
                     if let Some(waiting) = self.replies.remove(&id) {
-                        // The question was withdrawn at the same time.
+                        // Fails if the question was withdrawn at the same time.
                         let showing = self.showing(id);
                         let _ = waiting.send(ShownReply { reply, showing });
                     }

@@ -159,6 +159,6 @@ fn crates(package: &Path, arguments: &[&str]) -> io::Result<usize> {
     let text = String::from_utf8(output.stdout).map_err(io::Error::other)?;
     let lines = text.lines().filter(|line| !line.trim().is_empty());
     let crates: BTreeSet<&str> = lines.map(|line| line.trim_end_matches(" (*)")).collect();
-    // Without the program itself.
+    // The program itself is not counted.
     Ok(crates.len().saturating_sub(1))
 }

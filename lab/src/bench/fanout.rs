@@ -170,7 +170,7 @@ fn change(address: SocketAddr, arguments: Value) -> Vec<u8> {
     post(address, Way::Json, None, &call)
 }
 
-/// Makes a change, and returns the nanoseconds.
+/// Makes a change. Returns the nanoseconds that the server reports for it.
 async fn told(client: &mut Client, request: &[u8]) -> io::Result<u64> {
     let (head, body) = client.exchange(request).await?;
     let answer: Value = serde_json::from_slice(message(&body))?;

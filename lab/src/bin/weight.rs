@@ -140,7 +140,7 @@ fn papers(root: &Path) -> io::Result<()> {
 fn programs(root: &Path) -> io::Result<()> {
     println!("\n{:<18} {:>9} {:>9}", "release build", "bytes", "seconds");
     for (package, program) in [("askback-cli", "askback"), ("askback-delete", "delete")] {
-        // Separately, so that each has only its own features.
+        // Built separately, so that each has only its own features.
         let begin = Instant::now();
         let built = Command::new("cargo")
             .args([

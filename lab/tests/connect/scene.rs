@@ -274,7 +274,7 @@ impl Scene {
     pub(crate) async fn allow_again(&self, person: &Person, login: &str) -> Result<()> {
         match self.maker {
             Maker::OidcProvider => self.maker.agree(person).await,
-            // Authlib's server remembers no one.
+            // Authlib's server does not remember the user.
             Maker::Authlib => self.allow(person, login).await,
         }
     }

@@ -204,7 +204,7 @@ impl Reply {
     /// Adds input that should be a message. Returns whether it is the expected answer.
     pub(crate) fn take(&mut self, bytes: &[u8], wait: &Wait) -> bool {
         let text = String::from_utf8_lossy(bytes);
-        // Decoded as in a client.
+        // Decodes the message as a client does.
         let message = json::message_text(bytes).unwrap_or_default();
         let taken = match read_members(&message, READ_DEPTH) {
             Some(Value::Array(batch)) => {
@@ -409,7 +409,7 @@ mod tests {
         }
         let seven = Wait::For(json!(7));
         check(&seven, None, r#"{"id":7,"result":{}}"#, true, "answer");
-        // No other answer would come.
+        // No other answer will come.
         check(&seven, None, r#"{"id":"7","result":{}}"#, true, "answer");
         check(&seven, None, r#"{"id":7}"#, true, "answer");
         check(&seven, None, r#"{"id":8,"result":{}}"#, false, "strays");

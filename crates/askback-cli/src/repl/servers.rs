@@ -129,7 +129,8 @@ impl Repl<'_> {
         Ok(())
     }
 
-    /// Restarts the named server, or the current one. A user does not wait for a server that was not connected.
+    /// Restarts the named server, or the current one. If a user is at the terminal, a server that was not connected is
+    /// connected in the background.
     pub(super) async fn restart_named(&mut self, name: Option<&str>) -> Result<(), Error> {
         let at = match name {
             Some(name) => self.find_server(name)?,

@@ -452,7 +452,7 @@ async fn a_sweep_leaves_what_does_not_open() {
             .iter()
             .filter(|it| it.record.event == AuditEvent::NotResealed);
         assert_eq!(told.count(), shut + 1);
-        // No token is lost, and their key is kept.
+        // No token is lost, and the key that sealed the queued tokens is kept.
         assert_eq!(
             store
                 .list::<Revocation>(Filter::of(&holder))

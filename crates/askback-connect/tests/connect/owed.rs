@@ -97,8 +97,8 @@ async fn who_connects_again_keeps_the_new_tokens() {
 
 #[tokio::test]
 async fn who_has_the_same_account_keeps_it() {
-    // The users who connect one account, whether it has its own name, and whether the first user's tokens are revoked
-    // while the second user has theirs.
+    // The user who connects the same account, whether the provider names its accounts, and whether the first user's
+    // tokens are revoked while the other user still has the account.
     for (other, is_named, is_revoked) in [
         (person("acme", "bob"), true, false),
         (person("else", "ada"), true, false),

@@ -116,7 +116,7 @@ impl LoweredForm {
         content
     }
 
-    /// Adds a choice with one option behind a last field that may be empty.
+    /// If the last field may be empty, adds a choice with one option after it.
     fn end_in_choice(&mut self) {
         let last = self.schema.fields.iter().max_by_key(|field| &field.name);
         let is_text = |field: &&Field| matches!(field.kind, FieldKind::Text(_)) && !field.required;

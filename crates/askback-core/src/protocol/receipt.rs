@@ -43,7 +43,7 @@ pub struct Receipt {
 }
 
 impl Receipt {
-    /// Whether no text of it is longer than any receipt needs.
+    /// Whether all of its texts are short enough for a valid receipt.
     pub(super) fn is_short(&self) -> bool {
         let previous = self.previous.as_deref().unwrap_or_default();
         [

@@ -114,7 +114,7 @@ pub async fn join(
     } = options;
     let folder = folder::given(folder)?;
     host.leave_questions();
-    // The host has a server from the start, but here each board is one.
+    // The host starts with a server of its own, but here every server is a board.
     host.note_presence(host.chosen(), Presence::Removed);
     let is_seen = is_seen.unwrap_or_else(|| watch::channel(kind != FrontEndKind::Script).1);
     let mut boards_here = 0_usize;

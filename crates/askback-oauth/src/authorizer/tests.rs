@@ -229,7 +229,7 @@ async fn a_lock_that_is_not_given_back_is_waited_for_so_long() {
     assert_eq!(began.elapsed(), most);
     assert!(authorizer.refresh(&pass).await.is_err());
     assert_eq!(began.elapsed(), most * 2);
-    // New tokens of a sign-in are used all the same.
+    // The tokens of a new sign-in are stored and used even if the lock is not released in time.
     let grant = pass.grant.clone();
     assert!(authorizer.take(grant).await.is_ok());
     assert!(store.load(&key).await.is_ok_and(|kept| kept.is_some()));

@@ -384,7 +384,7 @@ async fn refuse(ends: ChannelEnds, client: &ClientGreeting, error: &ErrorObject)
     sender.close().await
 }
 
-/// A client with words behind its title.
+/// Appends a mark to a client's title.
 fn marked(client: Implementation, mark: &str) -> Implementation {
     if mark.is_empty() {
         return client;

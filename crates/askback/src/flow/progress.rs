@@ -4,7 +4,8 @@ use std::sync::{Mutex, PoisonError};
 
 use serde::{Deserialize, Serialize};
 
-/// Each waiting note goes one part in this many of the way to the handler's likely next value.
+/// Each note that is sent while a question waits moves the progress by one part in this many towards the next value
+/// that the handler will probably report.
 const NOTES_PER_STEP: f64 = 1024.0;
 
 /// The progress of a call. Every value is larger than the previous one (2025-11-25, basic/utilities/progress, Progress

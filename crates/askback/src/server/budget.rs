@@ -30,7 +30,7 @@ const GRAIN: usize = 4 << 10;
 /// One part in this many is reserved for small holdings.
 const RESERVE: usize = 4;
 
-/// A small holding is one part in this many of the whole.
+/// A holding is small up to one part in this many of the whole.
 const SMALL: usize = 1024;
 
 /// How many extra steps a charge keeps for growth.

@@ -317,7 +317,7 @@ impl Cell {
     }
 }
 
-/// The end of a tool, in the report as JSON.
+/// How a tool ended, for the JSON report.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct End<'a> {

@@ -241,7 +241,7 @@ fn legend(page: &mut Page, matrix: &Matrix) {
     }
 }
 
-/// The version and date of the facts of a client, and what holds for all of its questions.
+/// The version and date of a client's known facts, and the facts that matter for all questions.
 pub(super) fn fact(client: &KnownClient) -> Words {
     let mut words = words!(
         "{} {}, {}: speaks {}",

@@ -145,7 +145,7 @@ pub(super) async fn busy(Stores { one, other }: Stores) {
     assert!(!is_busy("ada", "github", NOW).await);
 }
 
-/// A visit that ended early is known as long as it would have lasted.
+/// A visit that ended early is remembered until the time at which it would have expired.
 pub(super) async fn visits(Stores { one, other }: Stores) {
     let end = async |id: u8, expires, now| {
         let visit = EndedVisit {

@@ -148,7 +148,7 @@ fn behind_slashes(url: &Url, value: &str) -> impl Iterator<Item = Url> {
         let address = join(url, &value[at..])?;
         let is_site = match address.host()? {
             Host::Domain(name) => name.contains('.') && (before == '=' || ends_as_site(name)),
-            // A single number is a folder.
+            // A number without dots is a folder's name, although it parses as an IPv4 address.
             Host::Ipv4(_) => {
                 let name = value[at..].trim_start_matches(['/', '\\']);
                 let name = name.split(['/', '\\']).next().unwrap_or_default();
@@ -172,7 +172,7 @@ fn bare_host(value: &str) -> Option<Url> {
             let name = name.trim_end_matches('.');
             name.contains('.') && ends_as_site(name)
         }
-        // A single number is not an address.
+        // A number without dots is not an address, although it parses as one.
         Host::Ipv4(number) => value.starts_with(&number.to_string()),
         Host::Ipv6(_) => true,
     };

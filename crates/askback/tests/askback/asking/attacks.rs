@@ -271,7 +271,7 @@ async fn answers_without_a_state_answer_nothing() {
     let answering =
         || Attempt::new().change(|attempt| attempt.params["inputResponses"] = window("seat", true));
     let mut wire = Wire::connect(&server);
-    // Not even if the same connection was asked just before.
+    // An answer without a state is ignored, even on a connection that was just asked.
     for attempt in [answering(), Attempt::new(), answering()] {
         wire.request(attempt.method, attempt.params).await;
         let response = wire.hear().await.expect("every request is answered");

@@ -1,4 +1,4 @@
-//! Real clients through a bridge, by the first request of each as it was recorded on 26 November 2026.
+//! Sends the first requests of real clients, recorded on 26 November 2026, through a bridge.
 
 use askback::Revision;
 use serde_json::{Value, json};

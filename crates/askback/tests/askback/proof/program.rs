@@ -56,7 +56,7 @@ pub(super) enum Op {
 }
 
 impl Op {
-    /// Whether this or an instruction in it is one of these.
+    /// Whether this instruction, or one inside it, meets a condition.
     pub(super) fn any(&self, is: fn(&Self) -> bool) -> bool {
         let any = |body: &Body| body.iter().any(|op| op.any(is));
         is(self)

@@ -45,7 +45,8 @@ async fn outcomes(tool: &Tool) -> [Result<(), ClientError>; 3] {
     outcomes
 }
 
-/// The outcome of a call. A result in an error loses what the server says about itself.
+/// The outcome of a call. The result in an error has no `_meta`, because the server's name and version do not matter
+/// here.
 async fn called(client: &Client) -> Result<(), ClientError> {
     let mut error = match client.call_tool("gives", ()).await {
         Ok(_) => return Ok(()),
