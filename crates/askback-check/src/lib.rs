@@ -46,7 +46,7 @@ pub struct NamedTool {
 /// The scope of a check.
 #[derive(Debug, Default)]
 pub struct Scope {
-    /// Whether to take only the steps.
+    /// Whether to stop after the steps, without the trials.
     pub is_quick: bool,
     /// The only revision to try. `None` means all that the server speaks.
     pub only: Option<Revision>,

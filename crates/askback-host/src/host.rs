@@ -55,7 +55,7 @@ pub struct Host {
     leaf: Box<dyn Leaf>,
     arrivals: Arrivals,
     replies: HashMap<u64, oneshot::Sender<ShownReply>>,
-    /// Where to send what is typed in the questions that another program holds.
+    /// The senders of typed content, for the questions that another program holds.
     typed: HashMap<u64, watch::Sender<Option<TypedState>>>,
     /// The current question and when it was first shown.
     front: Option<(u64, SystemTime)>,

@@ -72,7 +72,7 @@ fn tcp(names: Names, limits: &HttpLimits) -> HttpConnector<Resolver> {
     let mut tcp = HttpConnector::new_with_resolver(Resolver(names));
     tcp.enforce_http(false);
     tcp.set_nodelay(true);
-    // Divided among the addresses of a name.
+    // The timeout is divided among the addresses of a name.
     tcp.set_connect_timeout(Some(limits.connect));
     let (interval, retries) = PROBES;
     tcp.set_keepalive(Some(limits.stream_retry_most));

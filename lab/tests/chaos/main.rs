@@ -24,7 +24,7 @@ async fn check(name: &str, change: impl FnOnce(&mut Settings)) -> Result {
 #[tokio::test(flavor = "multi_thread")]
 async fn no_call_is_lost_when_processes_die() -> Result {
     check("chaos", |settings| {
-        // Without Python 1.30, which does not report that it gives up a call, so the test would wait for it in vain.
+        // Python 1.30 is left out: it does not report that it gives up a call, so the test would wait in vain.
         let clients = ["askback", "Python 2", "TypeScript", "rmcp"];
         settings.clients = clients.map(str::to_owned).into();
     })

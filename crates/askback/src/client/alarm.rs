@@ -26,7 +26,7 @@ impl Alarm {
         if self.due.is_some_and(|before| before <= due) {
             return;
         }
-        // A time out of range never comes.
+        // A time that is out of range is never reached.
         if let Some(at) = Instant::now().checked_add(due.saturating_sub(now())) {
             self.sleep.as_mut().reset(at);
             self.due = Some(due);

@@ -115,7 +115,7 @@ impl FileStore {
     ///
     /// As [`FileStore::open`].
     pub fn open_with(folder: impl Into<PathBuf>, max_bytes: usize) -> Result<Self, StoreError> {
-        // Without a trailing slash, because the checks below would follow a symbolic link.
+        // Removes a trailing slash, with which the checks below would follow a symbolic link.
         let folder: PathBuf = folder.into().components().collect();
         private_file::create_folder(&folder)?;
         let metadata = folder.symlink_metadata()?;

@@ -49,7 +49,8 @@ pub(super) async fn crowded(Stores { one, other }: Stores) {
         let added = Change::add_intent(&intent(id, subject, end), room, NOW + 20);
         store.keeps("added", added).await;
     };
-    // Another user's; closed; expired long ago; processing a payment; still open.
+    // Intent 1 is another user's. Intent 2 expired long ago. Intent 3 has expired too, but its page may still be
+    // processing a payment.
     for (id, subject, end) in [(1, "bob", NOW), (2, "ada", NOW + 4), (3, "ada", NOW + 5)] {
         add(&one, id, subject, end).await;
     }

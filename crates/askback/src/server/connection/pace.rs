@@ -11,7 +11,8 @@ const LONGEST: Duration = Duration::from_micros(200);
 const SLOW: Duration = Duration::from_millis(1);
 
 /// How many calls are spawned unpolled after a slow one. A handler that blocks delays its
-/// connection only once in so many calls; after an accident, the cost is only the spawning.
+/// connection only once in so many calls. If the call was slow by chance, the only cost is the
+/// spawning.
 const CAUTION: u32 = 64;
 
 pub(super) struct Pace {

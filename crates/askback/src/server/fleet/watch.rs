@@ -82,7 +82,7 @@ pub(super) async fn keep_watch(shared: std::sync::Weak<Shared>) {
             continue;
         }
         let due = node.heard(node.journal.due(node.lease(now), now, most).await);
-        // A slow database may need too long for so many calls, and takes none of them.
+        // A slow database may time out on so many calls, and then takes none of them.
         most = match due {
             Ok(_) => MOST_DUE.min(most * 2),
             Err(_) => (most / 2).max(1),
