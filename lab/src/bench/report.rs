@@ -63,7 +63,7 @@ const TABLES: &[Table] = &[
         unit: "change, µs",
     },
     Table {
-        title: "Calls in 3 seconds beside listeners who are told of 100 changes a second; alone nothing changes",
+        title: "Calls in 3 seconds next to listeners of 100 changes a second; alone, nothing changes",
         prefix: "beside",
         unit: "calls",
     },
@@ -97,11 +97,11 @@ const TABLES: &[Table] = &[
 const BEGINNING: &str = "\
 # Performance
 
-Written by `cargo run --release -p lab --bin bench`, which measures anew. The numbers are medians of
-several rounds on one machine; what carries over to another are the ratios. They are taken against a
-bare axum handler that reads the same body into a small struct (over the standard streams: a plain
-loop), or else against rmcp 3.11.0, with the default settings of each but for what a column's name
-says. Server and load have a core each. The clients of both call the server of askback.
+Written by `cargo run --release -p lab --bin bench`, which measures again. The numbers are medians of
+several rounds on one machine; only the ratios hold for other machines. A ratio compares with a bare
+axum handler that reads the same body into a small struct (over the standard streams: with a plain
+loop), or else with rmcp 3.11.0. Both libraries have their default settings, except as a row says.
+Server and load have a core each. The clients of both libraries call askback's server.
 
 `cargo bench -p lab --bench parts` times the parts of a call, without any of this.
 ";

@@ -61,21 +61,20 @@ fn index(groups: &[Group]) -> String {
     let all = Counts::of(rows());
     let mut page = format!(
         "# Requirements\n\n\
-         What the specification requires of an implementation, statement by statement, and the state of \
-         each here:\n\n\
+         The requirements of the specification, statement by statement, and the state of each in askback:\n\n\
          - **shown**: the tests named would fail if the statement were violated ({} statements).\n\
          - **open**: askback does not do it yet, or no test shows it; the row gives the reason and the \
          plan ({} statements,\n  [listed below](#open)).\n\
-         - **others**: it binds a party that askback is not; the row says who, and what askback does to \
-         help, with the tests of\n  that where there are some ({} statements).\n\n\
+         - **others**: it binds a party that askback is not; the row names the party, and says what askback \
+         does to help, with\n  the tests if there are any ({} statements).\n\n\
          A row keeps the level, the party and the terms of the specification, but not its whole sentence: \
-         what binds is the\nspecification, under the heading named. A level that is `fact` marks a \
-         statement without one of the words of RFC 2119. The revisions are\nthose that make the statement; a \
-         test need not run in each of them.\n\n\
+         the specification is\nbinding, under the heading named. The level `fact` marks a statement \
+         without an RFC 2119 word. The revisions are those\nthat make the statement; a test need not run in \
+         each of them.\n\n\
          The party is who has to do it: the client or the server as such; the host (the application around \
-         a client) or the\nauthor (who writes the handlers of a server), where the specification says client \
-         or server and only they can do it;\nthe issuer (the authorization server), the operator (who runs \
-         a program), or a proxy (what stands between).\n\n\
+         a client) or the\nauthor (who writes a server's handlers), if the specification says client or \
+         server and only they can do it; the issuer\n(the authorization server), the operator (who runs a \
+         program), or a proxy (a program between client and server).\n\n\
          The rows are in `{FOLDER}`, one file for each page of the specification; the line above a test \
          says which rows it\nshows (`// Shows` and the ids). A test fails when rows and tests disagree, or \
          when these pages say something else;\n\
