@@ -8,6 +8,6 @@ pub(crate) const GAPS: &[Gap] = &[Gap {
     transport: None,
     revisions: &[],
     scenarios: &[Scenario::Cancellation],
-    why: "Its client tells nobody when a call is given up: `send_request` of `shared/session.py` \
+    why: "Its client does not report that it gives up a call: `send_request` of `shared/session.py` \
           sends no `notifications/cancelled`, and the number of the request is not public.",
 }];
