@@ -38,7 +38,7 @@
 //! # }
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! let fetcher = Fetcher::new(Reach::internet(), &Route::Direct, &Limits::default())?;
-//! // `Provider::discover(&fetcher, "https://git.example")` where it describes itself.
+//! // `Provider::discover(&fetcher, "https://git.example")` if it publishes its metadata.
 //! let provider = Provider::new(
 //!     "https://git.example",
 //!     "https://git.example/login/oauth/authorize",

@@ -6,7 +6,7 @@ use serde_json::Value;
 ///
 /// # Errors
 ///
-/// What is wrong with the settings.
+/// Says why the settings cannot be used.
 pub(crate) fn settings(settings: &impl Serialize) -> Result<JsonObject, String> {
     match serde_json::to_value(settings) {
         Ok(Value::Object(settings)) => Ok(settings),

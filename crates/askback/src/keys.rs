@@ -40,7 +40,7 @@ pub struct Keys {
     pub origin: KeyOrigin,
 }
 
-/// The origin of keys, which determines how long and where they are valid.
+/// The origin of keys. It determines how long the keys are valid, and in which processes.
 #[doc(hidden)]
 #[derive(Debug)]
 pub enum KeyOrigin {
@@ -109,7 +109,7 @@ pub enum KeyError {
     Invalid {
         /// The path of the key file.
         path: PathBuf,
-        /// What is invalid.
+        /// The error in the keys.
         error: KeyRingError,
     },
     /// The operating system provides no random bytes for a new key.

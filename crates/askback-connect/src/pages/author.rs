@@ -63,7 +63,7 @@ impl Connections {
     /// // POST: takes what the person did, once.
     /// let page = connections.asked(&parts).await?;
     /// let claim = page.claim(&parts.headers, &token).await?;
-    /// // The payment itself; `claim.release()` where it fails.
+    /// // The payment itself; `claim.release()` if it fails.
     /// claim.done().await
     /// # }
     /// ```

@@ -242,7 +242,7 @@ impl KeyCache {
         }
     }
 
-    /// Returns the key that seals for a tenant. Creates it if there is none.
+    /// Returns the key that seals for a tenant. Creates a key if the tenant has no key yet.
     pub(super) async fn newest(&self, tenant: Option<&str>) -> Result<Arc<Key>, VaultError> {
         for _ in 0..TRIES {
             if let Some(newest) = self.all(tenant).await?.keys.first() {

@@ -75,7 +75,7 @@ pub(super) enum Way {
 pub(super) enum Action {
     Fetch(Fetch),
     Recall(String),
-    /// Register the client, after the user agrees if there is one.
+    /// Register the client. If there is a user, they agree first.
     Register {
         issuer: String,
         endpoint: Url,

@@ -185,7 +185,7 @@ async fn taken_by_an_answer([journal, other]: [Arc<dyn Journal>; 2]) -> CheckRes
     };
     waits(&*journal, request).await?;
     takes(&*other, 1, taken("first", 1, &[1], 7)).await?;
-    // The call continues from where it was parked again.
+    // The call continues from the point at which it was parked again.
     let again = ParkRequest {
         epoch: 1,
         settled: &[1],

@@ -1,7 +1,7 @@
 use std::fmt;
 
-/// What goes wrong between a client and its server during a call. Only in 2026-07-28, because there the client carries
-/// the call's state.
+/// The fault between a client and its server during a call. Faults occur only in 2026-07-28, because there the client
+/// carries the call's state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Trouble {
     /// Nothing goes wrong.

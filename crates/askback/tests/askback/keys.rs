@@ -229,7 +229,7 @@ fn a_server_that_can_keep_no_key_makes_one_and_says_so() {
     let again = KeySource::StateFile.load("travel", None).unwrap();
     assert_ne!(keys.ring.active().id(), again.ring.active().id());
 
-    // A file stands at the path of the directory, so that not even root can write below it.
+    // A file is at the directory's path, so that not even root can write below it.
     let directory = tempfile::tempdir().unwrap();
     let file = write(&directory.path().join("file"), "", 0o600);
     let keys = load(&file);

@@ -183,8 +183,8 @@ impl Inner {
         Ok(false)
     }
 
-    /// Renews the tokens and writes the new ones into the revocation. If there are none, returns how the revocation
-    /// ends.
+    /// Renews the tokens and writes the new ones into the revocation. If it gets no new tokens, returns how the
+    /// revocation ends.
     async fn renewed_to_revoke(
         &self,
         revocation: &mut Revocation,

@@ -74,7 +74,7 @@ pub(super) async fn newest(stores: Stores) {
     assert_eq!(one.keys(Filter::tenant(None)).await, []);
 }
 
-/// A key is wrapped anew once.
+/// A key is rewrapped only once.
 pub(super) async fn rewrapped(Stores { one, other }: Stores) {
     for tenant in [None, Some(""), Some("t")] {
         let added = Change::add_key(&key_of(tenant, KEY), None);

@@ -85,7 +85,7 @@ pub enum BadUrl {
     Unreadable {
         /// The URL as given.
         url: String,
-        /// What is wrong with it.
+        /// The reason.
         why: String,
     },
     /// Its scheme is neither `http` nor `https`.

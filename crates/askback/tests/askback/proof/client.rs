@@ -284,8 +284,8 @@ impl<L: Link> Client<L> {
         responses.swap_remove(self.dice.below(2))
     }
 
-    /// Answers some of the questions that can be answered now. If there are none, waits until a
-    /// timeout is over.
+    /// Answers some of the questions that can be answered now. If no question can be answered,
+    /// waits until a timeout is over.
     async fn answer(&mut self, requests: &Value) -> Map<String, Value> {
         let requests = requests.as_object().expect("something is asked");
         let mut now = Map::new();

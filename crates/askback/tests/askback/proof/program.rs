@@ -167,7 +167,7 @@ fn kind() -> impl Strategy<Value = Kind> {
     prop_oneof![Just(Kind::Number), Just(Kind::Flag), Just(Kind::Word)]
 }
 
-/// Mostly the form's own key, otherwise one of a few that may clash.
+/// The form's own key in most cases, and otherwise a key that may clash.
 fn key() -> impl Strategy<Value = Option<String>> {
     let chosen = prop_oneof![
         Just("number"),

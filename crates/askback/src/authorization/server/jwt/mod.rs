@@ -40,11 +40,10 @@ fn is_among(known: &[&str], typ: &str) -> bool {
 
 /// Verifies the signed tokens of one issuer.
 ///
-/// A token is valid if it is signed with a key of the issuer by an allowed algorithm, all of which are
-/// asymmetric; if it is an access token (`typ`), comes from this issuer (`iss`, compared as a string), is for this
-/// server (`aud`), has a subject (`sub`), and is valid at this time (`nbf`, `exp`). The principal consists of the
-/// issuer, the subject, the client (`client_id`, else `azp`) and, if set with [`JwtVerifier::tenant_claim`], the
-/// tenant.
+/// A token is valid if it is signed with a key of the issuer by an allowed algorithm (they are all asymmetric); if it
+/// is an access token (`typ`), comes from this issuer (`iss`, compared as a string), is for this server (`aud`), has a
+/// subject (`sub`), and is valid at this time (`nbf`, `exp`). The principal consists of the issuer, the subject, the
+/// client (`client_id`, else `azp`) and, if set with [`JwtVerifier::tenant_claim`], the tenant.
 ///
 /// Keys are cached in memory. They are fetched when the server starts, when a token names an unknown key, and
 /// periodically in the background, so that withdrawn keys are no longer trusted. A token with a known key never waits

@@ -63,7 +63,7 @@ impl Asked {
         self.headers.get(name).map(String::as_str)
     }
 
-    /// The JSON-RPC method, or the HTTP method if there is none.
+    /// The JSON-RPC method. For a request without one, the HTTP method.
     pub(crate) fn what(&self) -> &str {
         self.body["method"].as_str().unwrap_or(&self.method)
     }
