@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn the_same_finding_of_several_revisions_is_one() {
+    fn the_same_finding_in_several_revisions_is_reported_once() {
         let mut ledger = Ledger::new(false);
         for revision in [V2025_11_25, V2026_07_28] {
             ledger.turn_to(revision);
@@ -230,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn a_server_that_is_gone_breaks_nothing_more() {
+    fn a_server_that_is_gone_breaks_no_more_rules() {
         let mut ledger = Ledger::new(false);
         let (unreachable, closed) = (End::Unreachable(String::new()), End::Closed(String::new()));
         for (end, departures) in [(unreachable, 0), (closed.clone(), 1), (closed, 1)] {
@@ -241,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_tried_once_was_tried() {
+    fn a_rule_that_was_tried_once_counts_as_tried() {
         let mut ledger = Ledger::new(false);
         ledger.turn_to(V2026_07_28);
         ledger.judge(&seen(End::Done), [(BAD_CURSOR, true)]);

@@ -284,7 +284,7 @@ mod tests {
     }
 
     #[test]
-    fn words_of_no_form_are_refused() {
+    fn words_that_are_not_key_value_pairs_are_refused() {
         #[track_caller]
         fn check(line: &[&str], says: &str) {
             let error = words(line).expect_err("the words are wrong");
@@ -391,7 +391,7 @@ mod tests {
     }
 
     #[test]
-    fn an_argument_is_unknown_where_the_schema_could_know_it() {
+    fn an_argument_is_unknown_only_if_the_schema_could_name_it() {
         #[track_caller]
         fn check(members: Value, expected: &[&str]) {
             let mut schema = json!({"properties": {"a": {}}});
@@ -412,7 +412,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_is_told_and_nothing_else() {
+    fn only_values_that_do_not_fit_are_reported() {
         let schema = json!({
             "$defs": {"room": {"enum": ["sea_view", "city"], "type": "string"}},
             "properties": {

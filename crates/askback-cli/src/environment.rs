@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_ours_is_known_by_its_name() {
+    fn our_own_variables_are_recognized_by_name() {
         for (name, expected) in [
             (CLIENT_SECRET, true),
             ("ASKBACK_ANYTHING", true),

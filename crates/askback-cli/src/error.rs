@@ -208,7 +208,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_failure_outweighs_a_no_and_that_an_error_of_the_tool() {
+    fn a_failure_outweighs_a_refusal_and_a_refusal_outweighs_a_tool_error() {
         #[track_caller]
         fn check(tool_error: bool, questions: WorstEnd, kind: Option<Kind>, exit: Exit) {
             let error = kind.map(|kind| Error::new(kind, "x"));
@@ -253,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn a_question_that_waits_outweighs_a_no_and_a_failure_that() {
+    fn a_waiting_question_outweighs_a_refusal_and_a_failure_outweighs_both() {
         for (questions, tool_error, kind, exit) in [
             (WorstEnd::Answered, false, None, Exit::Parked),
             (WorstEnd::Refused, true, None, Exit::Parked),
@@ -277,7 +277,7 @@ mod tests {
     }
 
     #[test]
-    fn a_fault_that_was_looked_for_outweighs_a_sign_in() {
+    fn a_found_fault_outweighs_a_missing_sign_in() {
         for (faulty, unauthorized, exit) in [
             (false, false, Exit::Done),
             (true, false, Exit::ToolError),

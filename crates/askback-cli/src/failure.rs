@@ -103,7 +103,7 @@ mod tests {
     use crate::session::failed;
 
     #[test]
-    fn an_error_is_json_with_all_there_is_to_know() {
+    fn an_error_as_json_has_all_details() {
         #[track_caller]
         fn check(error: &Error, exit: Exit, expected: Value) {
             let json = error.json(exit).expect("it is written");
@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn a_peers_words_stand_behind_the_gutter() {
+    fn a_peers_text_is_shown_behind_the_gutter() {
         #[track_caller]
         fn check(error: &Error, ended: &str, below: &str) {
             let page = |put: &dyn Fn(&mut Page)| {

@@ -354,7 +354,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn a_link_to_a_folder_is_no_folder() {
+    fn a_symbolic_link_is_not_a_folder() {
         let link = std::env::temp_dir().join(format!("askback-link-{}", std::process::id()));
         std::os::unix::fs::symlink("/usr", &link).expect("the folder is ours");
         assert!(is_folder(Path::new("/usr")) && !is_folder(&link));

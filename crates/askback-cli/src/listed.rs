@@ -375,7 +375,7 @@ mod tests {
     }
 
     #[test]
-    fn values_take_the_place_of_variables_and_are_not_shown() {
+    fn variables_are_replaced_and_their_values_are_not_shown() {
         #[track_caller]
         fn check(server: &str, reached: &str, shown: &str) {
             let target = listed(server)
@@ -450,7 +450,7 @@ mod tests {
     }
 
     #[test]
-    fn another_entry_that_is_wrong_hurts_itself_alone() {
+    fn an_invalid_entry_does_not_affect_other_entries() {
         #[track_caller]
         fn check(oauth: &str, says: &str) {
             let text = format!(

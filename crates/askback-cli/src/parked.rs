@@ -274,7 +274,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_late_call_is_forgotten_by_whoever_takes_it() {
+    fn an_expired_call_is_deleted_when_it_is_taken() {
         let folder = env::temp_dir().join(format!("askback-parked-{}", std::process::id()));
         let parking = Parking(folder.clone());
         let asked = r#"{"resultType":"input_required","requestState":"s"}"#;

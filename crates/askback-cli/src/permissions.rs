@@ -82,7 +82,7 @@ mod tests {
     }
 
     #[test]
-    fn a_permission_is_that_of_one_server() {
+    fn a_permission_belongs_to_one_server() {
         let folder = std::env::temp_dir().join(format!("askback-sampling-{}", std::process::id()));
         let path = Some(folder.join("sampling.json"));
         let of = |name, program| Permissions::at(path.clone(), &target(name, program));

@@ -164,7 +164,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_file_of_the_person_beside_is_left_alone() {
+    fn another_file_in_the_folder_is_left_alone() {
         let folder = std::env::temp_dir().join(format!("askback-private-{}", std::process::id()));
         make_folder(&folder).expect("it is ours");
         let (file, beside) = (folder.join("mcp.json"), folder.join("mcp.new"));

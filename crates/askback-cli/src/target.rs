@@ -233,7 +233,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_same_words_are_another_server_in_another_folder() {
+    fn the_same_command_in_another_folder_is_another_server() {
         let of = |cwd: Option<&str>, file: Option<&str>| {
             let mut target = Target::child("python3", &["server.py".to_owned()]);
             if let Reach::Start(command) = &mut target.reach {

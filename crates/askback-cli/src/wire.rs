@@ -266,7 +266,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_trace_ends_where_its_file_is_full_and_says_so_once() {
+    fn a_trace_ends_when_its_file_is_full_and_says_so_once() {
         let name = format!("askback-trace-{}", std::process::id());
         let path = std::env::temp_dir().join(name);
         let mut limits = Limits::default();

@@ -82,7 +82,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn hosts_of_this_machine_are_known_by_their_writing() {
+    fn hosts_of_this_machine_are_recognized() {
         for host in [
             "localhost",
             "LocalHost",
@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn an_address_within_another_is_where_that_is() {
+    fn an_embedded_address_counts_as_that_address() {
         #[track_caller]
         fn check(address: &str, kind: AddressKind) {
             let parsed = address.parse().expect("an address");

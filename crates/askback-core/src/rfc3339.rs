@@ -152,13 +152,13 @@ mod tests {
         }
 
         #[test]
-        fn a_moment_is_written_as_it_is_read(at in 0..=LAST) {
+        fn a_written_time_is_read_back(at in 0..=LAST) {
             let read: Timestamp = written(at).parse().unwrap();
             prop_assert_eq!(read.as_millisecond(), at as i64);
         }
 
         #[test]
-        fn no_text_stops_it(text in ".{0,40}", shaped in "[0-9tTzZ:.+-]{0,40}") {
+        fn no_text_makes_the_parser_panic(text in ".{0,40}", shaped in "[0-9tTzZ:.+-]{0,40}") {
             for text in [text, shaped] {
                 if is_date(&text) {
                     prop_assert!(text.parse::<Date>().is_ok());

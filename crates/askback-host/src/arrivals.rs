@@ -280,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn a_flood_takes_so_much_and_others_have_their_places() {
+    fn a_flood_from_one_server_leaves_room_for_others() {
         let (relay, mut arrivals) = Relay::new();
         let other = relay.of(ServerId(1));
         for number in 0..100_000 {

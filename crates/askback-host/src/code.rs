@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_is_not_drawn() {
+    fn a_code_that_does_not_fit_is_not_drawn() {
         let widest = |url: &str| (1..300).find(|&columns| rows(url, columns).is_some());
         // 25 modules and two margins.
         assert_eq!(widest("https://example.com/"), Some(33));

@@ -313,7 +313,7 @@ mod tests {
     }
 
     #[test]
-    fn structured_content_is_shown_where_it_says_more() {
+    fn structured_content_is_shown_if_it_says_more_than_the_text() {
         #[track_caller]
         fn check(texts: &[&str], structured: &str, says_more: bool) {
             let mut result = CallToolResult::new("");

@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn values_differ_where_they_differ() {
+    fn differences_are_reported_with_their_place() {
         check(json!({"a": [1, null]}), json!({"a": [1, null]}), "");
         check(
             json!({"a": 1, "b": 2, "c/d": [1, 2]}),

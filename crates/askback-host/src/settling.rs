@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_key_that_is_held_down_is_none_of_the_person() {
+    async fn a_key_that_is_held_down_does_not_count_as_the_users() {
         let soon = Duration::from_millis(1);
         let (mut desk, mut settling) = seat();
         desk.update(asks(1, sample()));
@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn an_enter_for_a_question_that_went_away_is_for_no_line() {
+    async fn an_enter_for_a_withdrawn_question_does_not_submit_a_line() {
         for has_begun in [true, false] {
             let (mut desk, mut settling) = seat();
             assert!(!settling.follows());
@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_key_for_a_question_that_went_away_is_for_nothing_else() {
+    async fn a_key_for_a_withdrawn_question_has_no_other_effect() {
         let (mut desk, mut settling) = seat();
         desk.update(asks(1, sample()));
         settling.show(&desk, false);
@@ -245,7 +245,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn news_settle_and_steps_of_the_person_do_not() {
+    async fn new_content_delays_keys_and_the_users_own_steps_do_not() {
         #[track_caller]
         fn check(desk: &Desk, settling: &mut Settling, is_news: bool) {
             assert_eq!(settling.is_unseen(desk), is_news, "before it is shown");

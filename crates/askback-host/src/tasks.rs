@@ -262,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn a_task_stands_as_its_server_says() {
+    fn a_task_has_the_status_that_its_server_reports() {
         let tasks = Tasks::default();
         let number = tasks.begin(HERE, CallId(7), "dig");
         let check = |event: Event, words: &str, message: Option<&str>| {
@@ -296,7 +296,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_said_of_other_calls_is_not_of_a_task() {
+    fn events_of_other_calls_do_not_change_a_task() {
         let tasks = Tasks::default();
         let number = tasks.begin(HERE, CallId(7), "dig");
         let told = |server, event: Event| tasks.hear(server, event.clone()) == Some(event);

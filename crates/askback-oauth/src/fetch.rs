@@ -555,7 +555,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_is_sent_once_is_sent_on_no_connection_that_was_kept() {
+    async fn a_request_that_must_not_be_repeated_uses_a_new_connection() {
         const ANSWER: &[u8] =
             b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}";
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");

@@ -305,7 +305,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_only_reads_is_sent_again_if_a_kept_connection_broke() {
+    async fn a_read_is_repeated_if_a_pooled_connection_broke() {
         for (method, is_answered) in [
             (Method::GET, true),
             (Method::HEAD, true),
@@ -395,7 +395,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_is_out_of_reach_is_not_connected_to() {
+    async fn forbidden_addresses_are_not_connected_to() {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let port = listener.local_addr().unwrap().port();
         let unreached = async {

@@ -490,7 +490,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_booking_is_its_owners() {
+    async fn a_booking_belongs_to_its_owner() {
         let directory = tempfile::tempdir().unwrap();
         let file = directory.path().join("bookings.jsonl");
         let alice = Owner::of(Some(&Principal::new("alice")));
@@ -564,7 +564,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn the_agency_keeps_so_many_bookings() {
+    async fn the_number_of_bookings_is_limited() {
         #[track_caller]
         fn check(booked: Result<Booking>, says: &str) {
             let told = booked.map(|_| ()).unwrap_err().to_string();
@@ -677,7 +677,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn of_several_processes_one_takes_the_last_room() {
+    async fn only_one_of_several_processes_takes_the_last_place() {
         let directory = tempfile::tempdir().unwrap();
         let file = directory.path().join("bookings.jsonl");
         std::fs::write(&file, lines(1..MOST_OF_UNKNOWN)).unwrap();
@@ -696,7 +696,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_booking_is_so_long() {
+    async fn the_size_of_a_booking_is_limited() {
         let bookings = Bookings::default();
         let long = booking("A", &"R".repeat(4096));
         let refused = bookings.add(Owner::default(), long, SPRING).await;

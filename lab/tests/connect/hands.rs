@@ -277,12 +277,12 @@ async fn check_all(plan: Plan) -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn nobody_gets_what_is_anothers_from_oidc_provider() -> Result<()> {
+async fn oidc_provider_gives_no_user_another_users_account() -> Result<()> {
     check_all(Plan::new("hands-oidc-provider", Maker::OidcProvider)).await
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn nobody_gets_what_is_anothers_from_authlib() -> Result<()> {
+async fn authlib_gives_no_user_another_users_account() -> Result<()> {
     check_all(Plan::new("hands-authlib", Maker::Authlib)).await
 }
 
@@ -322,7 +322,7 @@ async fn nothing_is_used_twice() -> Result<()> {
 
 /// With two tabs of one browser, the link belongs to the one that was sent to the airline last.
 #[tokio::test(flavor = "multi_thread")]
-async fn of_two_tabs_the_last_one_connects() -> Result<()> {
+async fn the_last_of_two_tabs_connects() -> Result<()> {
     let Some(browser) = browser().await? else {
         return Ok(());
     };
@@ -353,7 +353,7 @@ async fn of_two_tabs_the_last_one_connects() -> Result<()> {
 /// Half an hour ago, Mallory signed in at the issuer in Ada's browser, and now sends her his own link. The user at that
 /// browser must sign in again first, and the page shows their name.
 #[tokio::test(flavor = "multi_thread")]
-async fn an_old_session_of_somebody_else_is_not_enough() -> Result<()> {
+async fn an_old_session_of_another_user_is_not_enough() -> Result<()> {
     let Some(browser) = browser().await? else {
         return Ok(());
     };

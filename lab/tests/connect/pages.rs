@@ -237,7 +237,7 @@ async fn the_keyboard_reaches_what_can_be_used() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_browser_stays_for_those_who_are_in_it() -> Result<()> {
+async fn a_browser_stays_open_while_a_person_uses_it() -> Result<()> {
     let Some(browser) = Browser::start().await? else {
         return Ok(());
     };

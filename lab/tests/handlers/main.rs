@@ -21,7 +21,7 @@ async fn check(tool: &str, arguments: Value, person: Person, keys: &[&str], text
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_asked_is_told() {
+async fn handlers_ask_and_report_the_answers() {
     let ada = || Person::new().answer("user_name", json!({"name": "Ada"}));
     let yes = || Person::new().answer("confirm", json!({"ok": true}));
     let roots = || json!({"roots": [{"uri": "file:///a"}]});
@@ -108,7 +108,7 @@ async fn what_is_asked_is_told() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn who_can_be_asked_is_asked() {
+async fn a_client_that_can_be_asked_is_asked() {
     let tool = "test_input_required_result_capabilities";
     let model = Person::new()
         .reply("greeting", "Hello!")

@@ -363,7 +363,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_came_is_shown_as_it_was_written() {
+    fn received_messages_are_shown_as_they_were_written() {
         let mut reply = Reply::default();
         let asks = r#"{"method":"a","id":1.50}"#;
         let batch =
@@ -388,7 +388,7 @@ mod tests {
     }
 
     #[test]
-    fn what_comes_is_sorted() {
+    fn received_messages_are_sorted_by_kind() {
         #[track_caller]
         fn check(wait: &Wait, status: Option<u16>, text: &str, is_wanted: bool, place: &str) {
             let mut reply = Reply {

@@ -133,7 +133,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_is_one_of_a_package() {
+    fn a_project_name_must_be_a_valid_package_name() {
         for good in ["server", "my-server-2", "a", &"a".repeat(LONGEST)] {
             assert_eq!(name(good), Ok(good.to_owned()));
         }
@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn the_library_may_be_that_of_a_checkout() {
+    fn the_library_may_come_from_a_checkout() {
         let manifest = with_library(FILES[0].1, "C:\\a\\\"b");
         let path = r#"askback = { path = "C:\\a\\\"b""#;
         assert_eq!(manifest.matches(path).count(), 2, "{manifest}");

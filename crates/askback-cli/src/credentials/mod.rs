@@ -314,7 +314,7 @@ mod tests {
     }
 
     #[test]
-    fn many_may_change_it_at_once() {
+    fn many_tasks_may_change_the_file_at_once() {
         let scratch = Folder::new("many");
         let path = scratch.path("credentials.json");
         let records = Arc::new(Records::at(path));
@@ -338,7 +338,7 @@ mod tests {
 
     // Two vaults with the same file behave like two processes.
     #[tokio::test]
-    async fn one_at_a_time_has_a_key_locked() {
+    async fn a_key_is_locked_by_one_task_at_a_time() {
         let scratch = Folder::new("locked");
         let vault = || {
             let records = Records::at(scratch.path("askback/credentials.json"));

@@ -519,7 +519,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn of_two_results_what_the_server_says_is_compared() {
+    fn only_the_servers_own_members_of_results_are_compared() {
         #[track_caller]
         fn check(result: Value, expected: Value) {
             assert_eq!(of_server(result), expected);

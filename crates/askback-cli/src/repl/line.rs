@@ -170,7 +170,7 @@ mod tests {
     use super::{super::grammar::Command, *};
 
     #[test]
-    fn words_are_held_together() {
+    fn quoted_words_are_read_as_one_word() {
         #[track_caller]
         fn check(line: &str, expected: &[&str]) {
             assert_eq!(words(line), expected);
@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_offered_is_what_is_done() {
+    fn an_offered_line_runs_the_offered_command() {
         #[track_caller]
         fn check(found: Option<String>, line: Option<&str>) {
             assert_eq!(found.as_deref(), line);
@@ -231,7 +231,7 @@ mod tests {
 
     proptest::proptest! {
         #[test]
-        fn any_name_is_itself(name in "\\PC{0,12}|(roots|wire save|as|quit|-|--)[ /\"'\\\\=:{}a-z]{0,8}") {
+        fn any_name_is_kept(name in "\\PC{0,12}|(roots|wire save|as|quit|-|--)[ /\"'\\\\=:{}a-z]{0,8}") {
             if let Some(line) = prompt(&name) {
                 proptest::prop_assert_eq!(
                     grammar::parse(&line),
@@ -323,7 +323,7 @@ mod tests {
 
     proptest::proptest! {
         #[test]
-        fn any_text_is_itself(text in "\\PC{0,12}|[ '\"\\\\=:{}\\[\\]\n\ta-z]{0,8}") {
+        fn any_text_is_kept(text in "\\PC{0,12}|[ '\"\\\\=:{}\\[\\]\n\ta-z]{0,8}") {
             let made = tool_call(json!({"s": text}));
             let line = call(&made, "book").expect("it can be written");
             let Ok(Some(Command::Call { tool, arguments })) = grammar::parse(&line) else {

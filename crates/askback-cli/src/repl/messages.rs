@@ -234,7 +234,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn of_a_request_the_id_alone_changes() {
+    fn only_the_id_of_a_request_changes() {
         #[track_caller]
         fn check(request: &str, expected: &str) {
             let sent = with_id(request, &json!(7)).expect("it is an object of JSON");

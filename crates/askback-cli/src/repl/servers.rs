@@ -551,7 +551,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_is_of_the_server_before_it_or_of_the_one_that_is_talked_to() {
+    fn a_name_belongs_to_its_prefix_server_or_to_the_current_server() {
         #[track_caller]
         fn check(text: &str, server: &str, name: &str) {
             let addresses = addresses("a", &["b", "b/c", "https:"]);
@@ -570,7 +570,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_is_written_as_shortly_as_it_is_read() {
+    fn a_name_has_no_prefix_unless_it_needs_one() {
         #[track_caller]
         fn check(others: &[&str], server: &str, name: &str, written: Option<&str>) {
             let written_now = addresses("a", others).write(server, name);

@@ -458,7 +458,7 @@ mod tests {
     }
 
     #[test]
-    fn an_input_that_cannot_be_read_hurts_itself_alone() {
+    fn an_unreadable_input_does_not_affect_other_inputs() {
         let text = r#"{"servers": {"a": {"command": "x"}}, "inputs": [{"secret": 1}, 7, {"id": "b", "type": "promptString", "default": null}]}"#;
         let document = Document::read(text, Layout::Plain, None).expect("it is read");
         assert_eq!(document.names().collect::<Vec<_>>(), ["a"]);

@@ -728,7 +728,7 @@ mod tests {
     }
 
     #[test]
-    fn an_end_is_expected_as_it_was() {
+    fn a_recorded_outcome_is_the_expected_outcome() {
         #[track_caller]
         fn check(end: RecordedEnd<'_>, mut expected: Value) {
             expected["questions"] = json!([]);
@@ -953,7 +953,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_case_leaves_its_secrets_known() {
+    fn a_call_that_is_not_recorded_still_reveals_its_secrets() {
         #[track_caller]
         fn check(name: &str, request: Request<'_>, end: RecordedEnd<'_>, text: &str) {
             let folder = Folder::new(name);

@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn a_server_is_started_where_the_suite_lies() {
+    fn a_server_is_started_in_the_suites_folder() {
         #[track_caller]
         fn check(text: &str, name: &str, program: &str, cwd: &str) {
             let target = target(text).expect("a target");

@@ -163,7 +163,7 @@ mod tests {
     };
 
     #[test]
-    fn a_file_is_its_owners() {
+    fn a_file_is_trusted_if_only_the_user_can_write_it() {
         #[track_caller]
         fn check(user: User, owner: u32, group: u32, mode: u32, fault: Option<Fault>) {
             let facts = Facts { owner, group, mode };
@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_on_the_way_is_the_owners_or_the_systems() {
+    fn a_folder_is_trusted_if_only_the_user_or_the_system_can_write_it() {
         #[track_caller]
         fn check(user: User, owner: u32, group: u32, mode: u32, fault: Option<Fault>) {
             let facts = Facts { owner, group, mode };

@@ -447,7 +447,7 @@ mod tests {
     }
 
     #[test]
-    fn an_end_is_one() {
+    fn an_ended_intent_cannot_change_again() {
         use Transition::*;
         let others = [(Redirect("a"), false), (Claim, false), (Decline, false)];
         check(&[&[(Claim, true)], &others[..]].concat(), None);
@@ -464,7 +464,7 @@ mod tests {
     }
 
     #[test]
-    fn others_burn_a_link() {
+    fn visits_of_other_users_end_a_link() {
         let mut intent = intent();
         let by = |intent: &mut Intent, tenant, subject| {
             intent.opened_by(&holder(tenant, subject), VISIT)
@@ -541,7 +541,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_paid_at_the_last_moment_is_paid() {
+    fn a_payment_at_the_last_moment_counts() {
         let page = Intent {
             purpose: Purpose::Page {
                 name: "page".to_owned(),
@@ -563,7 +563,7 @@ mod tests {
     }
 
     #[test]
-    fn a_link_ends_with_whoever_exchanges_it() {
+    fn a_link_ends_if_its_exchange_is_interrupted() {
         let secret = Purpose::Secret {
             name: "stripe".to_owned(),
             title: "Stripe key".to_owned(),

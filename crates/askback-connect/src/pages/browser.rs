@@ -274,7 +274,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn of_two_cookies_of_a_name_neither_is_taken() {
+    fn two_cookies_with_the_same_name_are_both_ignored() {
         for (sent, expected) in [
             ("connect=a", Some("a")),
             ("x=y; connect=a", Some("a")),
@@ -290,7 +290,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_is_sent_anywhere_else_after_a_sign_in() {
+    fn a_sign_in_redirects_only_to_these_pages() {
         let id = "0123456789abcdef0123456789abcdef";
         assert_eq!(Next::read("accounts"), Some(Next::Accounts));
         assert_eq!(Next::read(id).map(Next::written).as_deref(), Some(id));

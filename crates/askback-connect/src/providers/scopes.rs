@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn a_renewal_leaves_no_more_than_there_was() {
+    fn a_renewal_grants_no_additional_scopes() {
         let scopes = |text: &str| Scopes::parse(text).expect("scopes");
         let rules = ScopeRules {
             implied: vec![("user".to_owned(), vec!["user:email".to_owned()])],

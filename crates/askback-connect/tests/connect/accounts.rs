@@ -93,7 +93,7 @@ async fn a_credential_is_given_to_its_person_alone() {
 }
 
 #[tokio::test]
-async fn an_account_is_found_by_what_it_must_be_good_for() {
+async fn an_account_is_found_by_the_scopes_that_it_must_have() {
     for stage in Stage::all().await {
         let (vault, renewer) = (stage.vault().await, Provider::new(&stage).renewer());
         for (number, (account, granted)) in [("a", "gist"), ("b", "gist repo"), ("c", "")]

@@ -623,7 +623,7 @@ async fn an_account_of_fewer_scopes_is_asked_for_again() {
 }
 
 #[tokio::test]
-async fn of_two_calls_one_is_asked_and_both_go_on() {
+async fn two_calls_ask_the_user_once_and_both_continue() {
     for revision in LINKS {
         let scene = Scene::machine(|kit| kit).await;
         let mut first = call(&scene, revision, "stars", true).await;
@@ -772,7 +772,7 @@ async fn the_pages_name_the_account_that_is_needed() {
 }
 
 #[tokio::test]
-async fn an_account_that_is_needed_is_known_by_its_name_or_its_id() {
+async fn a_needed_account_is_found_by_its_name_or_its_id() {
     // The existing accounts, the account that the user connects if asked, and the result.
     for (there, connects, said) in [
         (&[][..], Some("7~bob-b"), "bob <b>"),
@@ -805,7 +805,7 @@ async fn an_account_that_is_needed_is_known_by_its_name_or_its_id() {
 
 /// Some providers issue tokens that expire, but no refresh token.
 #[tokio::test]
-async fn an_account_whose_token_has_ended_for_good_is_connected_again() {
+async fn an_account_whose_token_cannot_be_renewed_is_connected_again() {
     for revision in LINKS {
         let scene = Scene::machine(|kit| kit).await;
         let user = Connections::user_of_this_machine();
@@ -827,7 +827,7 @@ async fn an_account_whose_token_has_ended_for_good_is_connected_again() {
 }
 
 #[tokio::test]
-async fn an_account_that_is_not_the_one_that_was_meant_ends_the_call() {
+async fn connecting_the_wrong_account_ends_the_call() {
     // The id and name of a stored account, which the user has to connect again: the call fails,
     // because it connects another one.
     for (id, name, said) in [
@@ -854,7 +854,7 @@ async fn an_account_that_is_not_the_one_that_was_meant_ends_the_call() {
 
 /// A user disconnects the new account before they return to the client.
 #[tokio::test]
-async fn an_account_that_is_disconnected_at_once_is_told_as_that() {
+async fn an_account_that_is_disconnected_at_once_is_reported_as_disconnected() {
     let scene = Scene::machine(|kit| kit).await;
     let server = server(scene.kit.clone(), &scene.git.url);
     let (near, far) = transport::memory();

@@ -75,7 +75,7 @@ fn access(connected: &AccountGrant) -> &str {
 }
 
 #[tokio::test]
-async fn an_account_is_connected_by_whichever_process() {
+async fn an_account_can_be_connected_by_any_process() {
     let issuer = git().await;
     let party = party(&issuer)
         .scopes(scopes("gist"))

@@ -57,7 +57,7 @@ async fn is_known(browser: &mut Browser) -> bool {
 }
 
 #[tokio::test]
-async fn a_new_key_signs_nobody_out() {
+async fn a_new_key_signs_no_user_out() {
     let scene = Scene::web().await;
     let other = scene.other_process().await;
     let mut before = scene.signed_in("acme", "ada").await;
@@ -89,7 +89,7 @@ async fn a_new_key_signs_nobody_out() {
 }
 
 #[tokio::test]
-async fn a_stolen_key_is_of_no_use_once_it_is_replaced_for_long() {
+async fn a_stolen_key_is_useless_once_its_replacement_is_old_enough() {
     let scene = Scene::web().await;
     scene.signed_in("acme", "ada").await;
     let stolen = scene
@@ -137,7 +137,7 @@ async fn a_stolen_key_is_of_no_use_once_it_is_replaced_for_long() {
 }
 
 #[tokio::test]
-async fn a_key_that_somebody_has_opens_nothing_once_it_is_replaced() {
+async fn a_compromised_key_opens_nothing_after_its_replacement() {
     let scene = Scene::web().await;
     let other = scene.other_process().await;
     let oldest = scene.signed_in("acme", "ada").await;

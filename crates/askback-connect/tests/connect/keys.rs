@@ -43,7 +43,7 @@ async fn a_vault_does_not_open_without_its_key() {
 }
 
 #[tokio::test]
-async fn a_vault_does_not_open_where_a_change_of_keys_was_cut_off() {
+async fn a_vault_does_not_open_after_an_interrupted_change_of_keys() {
     for stage in Stage::all().await {
         let held = Arc::new(keys(7));
         let vault = stage.vault_with(Arc::<LocalKeys>::clone(&held)).await;
@@ -75,7 +75,7 @@ async fn a_vault_does_not_open_where_a_change_of_keys_was_cut_off() {
 }
 
 #[tokio::test]
-async fn a_vault_does_not_open_without_each_key_that_wraps_some() {
+async fn a_vault_does_not_open_without_every_key_that_wraps_a_tenants_key() {
     // After several interrupted changes of keys, each tenant's key has another wrapper.
     let wraps = [("a", 7), ("b", 8), ("c", 9)];
     for stage in Stage::all().await {
@@ -302,7 +302,7 @@ async fn are_swept(stage: &Stage, people: &[Principal]) {
 }
 
 #[tokio::test]
-async fn a_sweep_ends_where_another_process_made_a_newer_key() {
+async fn a_sweep_ends_if_another_process_made_a_newer_key() {
     let people: Vec<_> = (0..3).map(|it| person("acme", &it.to_string())).collect();
     for stage in Stage::all().await {
         let (one, other) = (patient(&stage).await, patient(&stage).await);
@@ -340,7 +340,7 @@ async fn processes_rotate_at_the_same_time() {
 }
 
 #[tokio::test]
-async fn a_renewal_goes_on_while_its_record_is_sealed_anew() {
+async fn a_renewal_continues_while_its_record_is_resealed() {
     for stage in Stage::all().await {
         let vault = stage.vault().await;
         let provider = Provider::held(&stage);
@@ -374,7 +374,7 @@ async fn a_renewal_goes_on_while_its_record_is_sealed_anew() {
 }
 
 #[tokio::test]
-async fn a_key_that_somebody_has_is_dropped_while_tokens_wait_to_be_revoked() {
+async fn a_compromised_key_is_deleted_while_tokens_wait_for_revocation() {
     for tenant in [Some("acme"), None] {
         for stage in Stage::all().await {
             let (vault, provider) = (stage.vault().await, Provider::new(&stage));
@@ -413,7 +413,7 @@ async fn a_key_that_somebody_has_is_dropped_while_tokens_wait_to_be_revoked() {
 }
 
 #[tokio::test]
-async fn a_sweep_leaves_what_does_not_open() {
+async fn a_sweep_skips_secrets_that_do_not_open() {
     // More than one batch.
     for (stage, shut) in [(Stage::in_memory(), 130), (Stage::in_sqlite(), 1)] {
         let many = |settings: &mut VaultSettings| settings.revocations = 1000;
@@ -489,7 +489,7 @@ async fn a_sweep_leaves_what_does_not_open() {
 
 #[cfg(feature = "sqlite")]
 #[tokio::test]
-async fn a_sweep_leaves_what_names_a_key_that_there_is_not() {
+async fn a_sweep_skips_secrets_under_an_unknown_key() {
     let stage = Stage::in_sqlite();
     let vault = stage.vault().await;
     vault.put(&ada(), "github", "b", tokens(0)).await.unwrap();

@@ -95,7 +95,7 @@ async fn a_link_has_a_secret_of_its_own_and_is_for_the_first_browser() {
 }
 
 #[tokio::test]
-async fn of_several_browsers_at_once_one_has_the_link() {
+async fn only_one_of_several_browsers_gets_the_link() {
     let asked = Asked::new("stars").await;
     let mut opening = tokio::task::JoinSet::new();
     for _ in 0..4 {
@@ -268,7 +268,7 @@ async fn a_visitor_who_signs_in_needs_no_link_to_their_accounts() {
 }
 
 #[tokio::test]
-async fn whoever_reads_the_store_has_no_link() {
+async fn the_store_does_not_reveal_links() {
     let asked = Asked::new("stars").await;
     let id = asked.link.rsplit('/').next().unwrap();
     let raw = u128::from_str_radix(id, 16).unwrap().to_be_bytes();

@@ -57,7 +57,7 @@ async fn check(is_single: bool, second: fn() -> Grant, first: &[(TokenKind, Stri
 }
 
 #[tokio::test]
-async fn what_a_grant_replaces_is_revoked_where_the_grant_is_safe() {
+async fn replaced_tokens_are_revoked_if_no_account_can_be_lost() {
     check(true, || tokens(1), &revoked(&[0]), 4).await;
     // The others are revoked once no account can be lost.
     check(false, || tokens(1), &[], 4).await;
@@ -70,7 +70,7 @@ async fn what_a_grant_replaces_is_revoked_where_the_grant_is_safe() {
 }
 
 #[tokio::test]
-async fn who_connects_again_keeps_the_new_tokens() {
+async fn connecting_again_keeps_the_new_tokens() {
     for stage in Stage::all().await {
         let (vault, provider) = (stage.vault().await, Provider::new(&stage));
         put(&vault, "ada-l", tokens(0)).await.unwrap();
@@ -96,7 +96,7 @@ async fn who_connects_again_keeps_the_new_tokens() {
 }
 
 #[tokio::test]
-async fn who_has_the_same_account_keeps_it() {
+async fn another_user_of_the_same_account_keeps_it() {
     // The user who connects the same account, whether the provider names its accounts, and whether the first user's
     // tokens are revoked while the other user still has the account.
     for (other, is_named, is_revoked) in [
@@ -168,7 +168,7 @@ async fn nothing_is_revoked_while_the_provider_is_giving_tokens() {
 }
 
 #[tokio::test]
-async fn a_token_that_somebody_else_uses_is_not_revoked() {
+async fn a_token_that_another_record_uses_is_not_revoked() {
     for stage in Stage::all().await {
         let (vault, provider) = (stage.vault().await, Provider::new(&stage));
         *provider.is_single.lock().unwrap() = true;
@@ -184,7 +184,7 @@ async fn a_token_that_somebody_else_uses_is_not_revoked() {
 }
 
 #[tokio::test]
-async fn what_is_not_kept_is_revoked() {
+async fn tokens_that_are_not_stored_are_revoked() {
     for stage in Stage::all().await {
         let within = |settings: &mut askback_connect::vault::VaultSettings| settings.accounts = 1;
         let vault = stage.vault_within(Arc::new(keys(7)), within).await;
@@ -415,7 +415,7 @@ impl Revoker for Rotates {
 }
 
 #[tokio::test]
-async fn what_the_provider_did_not_hear_is_not_hastened() {
+async fn a_failed_revocation_is_not_retried_early() {
     for stage in Stage::all().await {
         let (vault, provider) = (stage.vault().await, Provider::new(&stage));
         *provider.is_single.lock().unwrap() = true;
@@ -516,7 +516,7 @@ async fn tokens_that_are_read_again_end_when_they_do() {
 }
 
 #[tokio::test]
-async fn what_nobody_hears_of_is_bounded() {
+async fn the_queue_of_failed_revocations_is_bounded() {
     const MOST: usize = 3;
     // A sealed token takes about 100 bytes here.
     for (revocations, bytes) in [(MOST, u64::MAX), (usize::MAX, 400)] {

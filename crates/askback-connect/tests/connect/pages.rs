@@ -616,7 +616,7 @@ async fn a_get_changes_nothing() {
 }
 
 #[tokio::test]
-async fn what_is_too_large_or_no_form_is_refused() {
+async fn bodies_that_are_too_large_or_not_forms_are_refused() {
     let asked = Asked::new().await;
     let mut browser = asked.browser.clone();
     let post = |media: &str, body: String| {
@@ -852,7 +852,7 @@ async fn a_visit_that_ended_does_so_for_all_its_hour() {
 }
 
 #[tokio::test]
-async fn who_signed_out_is_asked_anew_however_late() {
+async fn a_user_who_signed_out_must_sign_in_again_however_late() {
     let scene = Scene::web().await;
     let mut browser = scene.signed_in("acme", "ada").await;
     let token = sign_out_token(&mut browser).await;
@@ -901,7 +901,7 @@ async fn an_answer_may_come_to_another_process() {
 }
 
 #[tokio::test]
-async fn a_process_that_ends_in_an_exchange_keeps_nobody_waiting() {
+async fn a_process_that_ends_during_an_exchange_does_not_block_the_call() {
     const EXCHANGE: u64 = 60_000;
     let mut asked = Asked::new().await;
     let provider = asked.browser.agree(&asked.link).await;
@@ -1079,7 +1079,7 @@ async fn after_another_person_the_issuer_asks_who_signs_in() {
 }
 
 #[tokio::test]
-async fn who_is_not_signed_in_is_not_told_to_sign_out() {
+async fn a_visitor_without_a_sign_in_is_not_told_to_sign_out() {
     let scene = Scene::web().await;
     let back = format!("{WEB}/cb/git?state=x&code=y");
     let page = scene.browser().get(&back).await;

@@ -203,7 +203,7 @@ const REMOVALS: &[Removal] = &[
 ];
 
 #[tokio::test]
-async fn what_is_kept_no_more_is_gone_from_the_file() {
+async fn deleted_secrets_are_gone_from_the_file() {
     for removal in REMOVALS {
         let stage = Stage::in_sqlite();
         let (vault, provider, what) = (stage.vault().await, Provider::new(&stage), removal.what);
@@ -221,7 +221,7 @@ async fn what_is_kept_no_more_is_gone_from_the_file() {
 }
 
 #[tokio::test]
-async fn what_is_gone_while_somebody_reads_the_file_is_overwritten_after_it() {
+async fn secrets_deleted_during_a_read_are_overwritten_after_it() {
     let stage = Stage::in_sqlite();
     let vault = stage.vault().await;
     vault.put(&ada(), "github", "a", api_key(0)).await.unwrap();

@@ -377,7 +377,7 @@ async fn an_answer_of_the_browser_is_checked_before_the_code_is_sent() {
 }
 
 #[tokio::test]
-async fn a_token_endpoint_that_fails_signs_nobody_in() {
+async fn a_failing_token_endpoint_signs_no_user_in() {
     let no_id_token = json!({"access_token": "a", "token_type": "Bearer"});
     for (reply, fault) in [
         (

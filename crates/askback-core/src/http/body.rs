@@ -52,7 +52,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_more_is_gathered_than_a_bound() {
+    fn the_gathered_body_is_bounded() {
         let mut body = BodyBuffer::new(5);
         assert_eq!(body.push(b"abc"), Ok(()));
         assert_eq!(body.push(b"def"), Err(BodyTooLong(5)));

@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn what_comes_of_any_string_is_read_by_serde() {
+    fn serde_reads_every_repaired_string() {
         // All sequences of four of these pieces.
         let pieces = [
             r"\ud83d", r"\ude00", r"\\", r"\n", "u", r"\uDBFF", "d83d", "é",

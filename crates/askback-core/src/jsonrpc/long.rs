@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn its_id_stands_at_one_of_its_ends() {
+    fn the_id_of_a_long_message_is_found_at_either_end() {
         let seven = || Some(RequestId::Number(7));
         check(
             r#"{"jsonrpc":"2.0","id":7,"result":{"a":"…"}}"#,
@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn an_id_that_is_not_all_there_is_none() {
+    fn a_truncated_id_is_not_an_id() {
         #[track_caller]
         fn check(bytes: &[u8]) {
             assert_eq!(

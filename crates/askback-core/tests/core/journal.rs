@@ -248,7 +248,7 @@ fn an_answer_is_bounded() {
 /// The outcome of a question, after this reply, whose client no longer supports it: the record may
 /// answer it, but it is not sent again.
 #[test]
-fn a_question_that_its_client_takes_no_longer_is_answered_by_the_record_alone() {
+fn a_question_that_the_client_no_longer_supports_is_answered_only_from_the_record() {
     #[track_caller]
     fn check(request: &InputRequest, reply: Option<Reply>, wanted: Result<(), AskError>) {
         let limits = Arc::new(Limits::default());

@@ -487,7 +487,7 @@ fn messages_are_written_on_one_line() {
 }
 
 #[test]
-fn a_request_is_read_in_one_go_where_nothing_is_wrong_with_it() {
+fn a_valid_request_is_read_in_one_pass() {
     let name = r#""name":"echo""#;
     let in_one_go = [
         format!(r#"{{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{{{name}}}}}"#),

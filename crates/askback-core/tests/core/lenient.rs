@@ -32,7 +32,7 @@ fn check_entries(entries: Value, expected: &[&str], left_out: &[&str]) {
 }
 
 #[test]
-fn an_entry_that_cannot_be_used_is_left_out_alone() {
+fn only_the_invalid_entry_is_left_out() {
     let good = json!({"name": "good", "inputSchema": {}});
     check_entries(Value::Null, &[], &[]);
     check_entries(json!([good]), &["good"], &[]);
@@ -84,7 +84,7 @@ fn wrong_hints_of_a_tool_are_named() {
 }
 
 #[test]
-fn what_only_describes_never_decides() {
+fn descriptive_members_never_cause_an_error() {
     // Puts each value into each descriptive member.
     for wrong in [
         json!(5),
@@ -293,7 +293,7 @@ fn a_whole_number_is_an_integer_however_it_is_written() {
 }
 
 #[test]
-fn a_byte_order_mark_takes_nothing_away() {
+fn a_byte_order_mark_is_ignored() {
     let message = "\u{feff}{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}";
     let read = jsonrpc::parse(message.as_bytes(), &WireLimits::default());
     let Ok(Payload::Single(Message::Request(request))) = read else {
@@ -303,7 +303,7 @@ fn a_byte_order_mark_takes_nothing_away() {
 }
 
 #[test]
-fn a_half_of_a_pair_takes_nothing_away() {
+fn half_of_a_surrogate_pair_does_not_affect_other_text() {
     let message = br#"{"jsonrpc":"2.0","id":1,"result":{"tools":[{"name":"cut","description":"a \ud83d","inputSchema":{"x":"\udc00"}}]}}"#;
     let mut limits = WireLimits::default();
     limits.message_bytes = message.len();

@@ -145,7 +145,7 @@ fn a_link_is_never_read_as_an_empty_form() {
 }
 
 #[test]
-fn a_no_is_a_no_in_both_words() {
+fn decline_and_reject_are_both_read_as_a_decline() {
     for (word, action) in [
         ("accept", ElicitAction::Accept),
         ("decline", ElicitAction::Decline),
@@ -218,7 +218,7 @@ fn elicitation_without_modes_means_forms_only() {
 }
 
 #[test]
-fn methods_nobody_specified_are_refused() {
+fn unspecified_methods_are_refused() {
     let nothing = Some(raw(&json!({})));
     let nothing = nothing.as_deref();
     for method in [
@@ -587,7 +587,7 @@ fn raw_values_are_equal_by_value() {
 }
 
 #[test]
-fn peers_may_say_null_where_they_mean_nothing() {
+fn null_counts_as_absent() {
     let result: CallToolResult = read(r#"{"content":[],"isError":null,"_meta":null}"#);
     assert_eq!(result, CallToolResult::default());
     let roots: ListRootsResult = read(r#"{"roots":[{"uri":"file:///a","name":null}]}"#);
@@ -616,7 +616,7 @@ fn contents_have_a_place_and_a_type() {
 }
 
 #[test]
-fn text_is_taken_from_all_there_is() {
+fn text_is_taken_from_every_block() {
     let tool: CallToolResult = read(
         r#"{"content":[{"type":"text","text":"one"},{"type":"image","data":"","mimeType":"image/png"},{"type":"text","text":"two"}]}"#,
     );

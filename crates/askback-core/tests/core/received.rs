@@ -175,7 +175,7 @@ proptest! {
     #![proptest_config(proptest_config())]
 
     #[test]
-    fn a_call_read_at_once_is_what_reading_step_by_step_comes_to(message in message()) {
+    fn reading_a_call_at_once_and_step_by_step_gives_the_same_result(message in message()) {
         check(&message);
     }
 
@@ -242,7 +242,7 @@ fn only_what_a_client_says_with_every_request_is_kept() {
 }
 
 #[test]
-fn who_a_client_is_comes_from_its_request_and_never_from_what_is_known() {
+fn the_client_is_taken_from_its_request_and_never_from_a_known_client() {
     let text = call(META);
     let admit_for = |principal: Option<Principal>| {
         let Ok(ReceivedMessage::Request(request)) = read(&text, &KNOWN) else {

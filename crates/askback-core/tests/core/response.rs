@@ -132,7 +132,7 @@ proptest! {
     #![proptest_config(proptest_config())]
 
     #[test]
-    fn a_response_read_at_once_is_what_reading_step_by_step_comes_to(text in envelope()) {
+    fn reading_a_response_at_once_and_step_by_step_gives_the_same_result(text in envelope()) {
         check_message(&text);
     }
 

@@ -713,7 +713,7 @@ fn nothing_is_asked_before_the_client_is_initialized() {
 }
 
 #[test]
-fn a_question_nobody_waits_for_is_withdrawn() {
+fn a_question_that_no_handler_waits_for_is_withdrawn() {
     let mut bench = Bench::opened("2025-11-25");
     let question = || ElicitParams::form("Sure?", FormSchema::default());
     assert!(
@@ -875,7 +875,7 @@ fn verbose(info: &str, icons: usize) -> (Value, Value) {
 }
 
 #[test]
-fn of_a_client_what_is_read_is_kept_and_no_more() {
+fn only_what_handlers_can_read_of_a_client_is_stored() {
     let long = "\u{e9}".repeat(100_000);
     for (info, icons) in [("a", 1), (&*long, 1000)] {
         let (client, capabilities) = verbose(info, icons);
@@ -935,7 +935,7 @@ fn of_a_client_what_is_read_is_kept_and_no_more() {
 }
 
 #[test]
-fn what_names_something_that_is_kept_is_short() {
+fn names_of_stored_things_are_short() {
     let limits = Limits::default();
     let (id, uri) = (
         limits.wire.request_id_bytes,

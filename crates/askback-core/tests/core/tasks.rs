@@ -80,7 +80,7 @@ fn text(length: usize) -> RawJson {
 }
 
 #[test]
-fn the_room_of_a_task_is_what_is_kept_of_it() {
+fn the_counted_memory_of_a_task_is_what_it_stores() {
     let shelf = Shelf::of(8 << 10);
     let mut tasks = tasks();
     tasks.begin("t", None, shelf.clone(), 0).unwrap();
@@ -151,7 +151,7 @@ fn a_key_is_used_once() {
 }
 
 #[test]
-fn what_has_ended_stays_as_it_is() {
+fn an_ended_task_does_not_change() {
     let end: [fn(&mut Tasks<Shelf>); 3] = [
         |tasks| tasks.end("t", Ok(text(1)), 1),
         |tasks| tasks.end("t", Err(ErrorObject::internal("no")), 1),
@@ -245,7 +245,7 @@ proptest! {
 
     /// Nothing exceeds its limit, and nothing is stored forever.
     #[test]
-    fn no_sequence_of_acts_keeps_too_much(acts in vec(act(), 0..60)) {
+    fn no_sequence_of_operations_exceeds_the_memory_limit(acts in vec(act(), 0..60)) {
         let shelf = Shelf::of(3000);
         let mut tasks = tasks();
         let mut now = 0;

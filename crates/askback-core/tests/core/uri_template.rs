@@ -85,7 +85,7 @@ fn a_value_is_decoded_once() {
 }
 
 #[test]
-fn what_is_no_template_is_refused() {
+fn invalid_templates_are_refused() {
     for template in [
         "{", "a}", "a}{b}", "{}", "{=a}", "{a:}", "{a b}", "{?}", "{a,,b}",
         // A value could complete an escape.
@@ -96,7 +96,7 @@ fn what_is_no_template_is_refused() {
 }
 
 #[test]
-fn what_can_be_expanded_but_not_matched_matches_nothing() {
+fn a_template_that_can_only_be_expanded_matches_nothing() {
     for (template, uri) in [
         ("{?q}", "?q=x"),
         ("{a}{b}", "xx"),

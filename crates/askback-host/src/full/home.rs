@@ -546,7 +546,7 @@ mod tests {
     }
 
     #[test]
-    fn ctrl_r_goes_on_to_the_older_of_what_is_looked_for() {
+    fn ctrl_r_continues_to_older_matches() {
         #[track_caller]
         fn check(keys: &[Key], line: &str) {
             let talk = talk(Vec::new(), &["/call a x=1", "/tools", "/call a x=2"]);
@@ -582,7 +582,7 @@ mod tests {
     }
 
     #[test]
-    fn an_enter_behind_a_question_enters_nothing_that_was_begun_before() {
+    fn an_enter_after_a_question_does_not_submit_the_earlier_line() {
         let (talk, mut home) = (talk(Vec::new(), &[]), Home::default());
         for character in "/call delete".chars() {
             home.press_ahead(&talk, &Key::Char(character));
@@ -598,7 +598,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_that_are_entered_before_they_are_wanted_wait_for_that() {
+    fn lines_that_are_entered_early_wait_for_the_prompt() {
         #[track_caller]
         fn check(begun: &str, ahead: &str, entered: &[&str], left: &str) {
             let (talk, mut home) = (talk(Vec::new(), &[]), Home::default());

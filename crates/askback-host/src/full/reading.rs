@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn who_is_at_the_end_stays_there() {
+    fn a_reader_at_the_end_stays_at_the_end() {
         let mut reading = Reading::from_end();
         assert_eq!(
             seen(&mut reading, 12, None, 12),
@@ -216,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_the_focus_is_seen_and_the_head_gives_way() {
+    fn the_focused_row_is_visible_and_the_heading_is_cut_first() {
         #[track_caller]
         fn check(focused: Option<usize>, room: usize, rows: &str, is_whole: bool) {
             let mut reading = Reading::default();

@@ -364,7 +364,7 @@ mod tests {
     }
 
     #[test]
-    fn links_that_may_mislead_take_a_second_yes() {
+    fn misleading_links_need_a_second_confirmation() {
         #[track_caller]
         fn check(raw: &str, url: &str, warnings: &[Warning]) {
             let link = judge(raw).expect("the link can be opened");

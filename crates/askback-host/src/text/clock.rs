@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn a_time_is_one_of_the_persons_time_zone() {
+    fn a_time_is_read_in_the_users_time_zone() {
         for (written, expected) in [
             ("14:30", Some("2026-10-24T14:30:00+02:00")),
             ("9:05", Some("2026-10-24T09:05:00+02:00")),
@@ -249,7 +249,7 @@ mod tests {
     /// In Berlin: 2:30 in the night in which the clocks go back, the first and the second time;
     /// then just before the clocks go forward.
     #[test]
-    fn now_is_this_very_time() {
+    fn now_is_the_current_time() {
         #[track_caller]
         fn check(now: fn() -> Zoned, expected: &str) {
             let read = Clock::new(now).read(TextFormat::DateTime, " Now ");

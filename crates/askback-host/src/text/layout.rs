@@ -252,7 +252,7 @@ mod tests {
     proptest! {
         /// Text outside ASCII is laid out by clusters.
         #[test]
-        fn plain_text_is_broken_where_any_other_is(text in "[a \n]{0,80}", width in 1_usize..30) {
+        fn plain_text_is_wrapped_like_other_text(text in "[a \n]{0,80}", width in 1_usize..30) {
             let other = quoted(&text.replace('a', "\u{e4}"), width);
             let other: Vec<_> = other.iter().map(|row| row.replace('\u{e4}', "a")).collect();
             prop_assert_eq!(quoted(&text, width), other);
@@ -351,7 +351,7 @@ mod tests {
     }
 
     #[test]
-    fn every_line_stands_behind_the_gutter() {
+    fn every_line_is_behind_the_gutter() {
         #[track_caller]
         fn check(text: &str, width: usize, lines: &[&str]) {
             assert_eq!(quoted(text, width), lines);

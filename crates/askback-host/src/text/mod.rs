@@ -271,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn a_program_gets_what_acts_on_no_terminal_as_it_is() {
+    fn only_control_characters_are_escaped_for_programs() {
         let same = "a\u{a0}b\u{3000}c\td\u{e0b0}";
         assert_eq!(lines(same), [same]);
         assert_eq!(lines("a\x1b[2J\r\nb\n"), ["a<U+001B>[2J", "b", ""]);

@@ -258,7 +258,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn parts_stand_where_the_template_has_room_for_them() {
+    fn parts_replace_the_placeholders_of_the_template() {
         #[track_caller]
         fn check(words: Words, shown: &str) {
             assert_eq!(words.as_str(), shown);

@@ -100,7 +100,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_peers_text_is_text_alone() {
+    fn a_peers_text_is_never_markup() {
         #[track_caller]
         fn check(text: &str, html: &str) {
             let html = format!("<bdi>{html}</bdi>");

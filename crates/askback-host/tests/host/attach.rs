@@ -150,7 +150,7 @@ fn accepted(name: &str) -> Value {
 }
 
 #[tokio::test]
-async fn of_two_front_ends_the_first_reply_wins() {
+async fn the_first_reply_of_two_front_ends_wins() {
     let folder = folder();
     let (board, mut notices) = board(&folder);
     let answer = ask(&board, "Who?");
@@ -171,7 +171,7 @@ async fn of_two_front_ends_the_first_reply_wins() {
 }
 
 #[tokio::test]
-async fn a_question_that_nobody_answers_in_time_says_so() {
+async fn a_question_without_a_timely_answer_says_so() {
     let folder = folder();
     let mut options = BoardOptions::new(asker());
     options.folder = Some(folder.path().to_owned());

@@ -232,7 +232,7 @@ fn holds(draft: &Draft, field: usize, text: &str) -> bool {
 }
 
 #[test]
-fn who_wanted_no_more_questions_may_want_them_again() {
+fn a_muted_server_can_be_unmuted() {
     let mut desk = Desk::new(travel(), None, None, Limits::default());
     desk.update(Event::Asked(1, form("Why?", "", "")));
     desk.update(Event::Action(Action::Mute));

@@ -591,7 +591,7 @@ fn a_long_message_is_shown_on_demand() {
 }
 
 #[test]
-fn a_question_that_settles_has_no_prompt_yet() {
+fn a_question_that_was_just_shown_has_no_prompt_yet() {
     let mut seat = Seat::new(WIDE);
     seat.happen(Event::Asked(1, booking()));
     let mut told = String::new();

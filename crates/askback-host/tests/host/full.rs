@@ -866,7 +866,7 @@ fn the_messages_are_asked_for_at_a_question() {
 }
 
 #[test]
-fn nothing_is_seen_of_a_question_that_settles_that_is_not_seen_later() {
+fn a_question_that_was_just_shown_shows_nothing_that_disappears_later() {
     for length in (0..400).step_by(10) {
         let mut seat = Seat::new(40);
         seat.size.rows = 12;
@@ -1069,7 +1069,7 @@ fn what_a_line_may_become_is_listed_and_says_whether_there_is_more() {
 }
 
 #[test]
-fn r_repeats_the_last_call_where_that_is_picked() {
+fn r_repeats_the_last_call_if_its_line_is_picked() {
     #[track_caller]
     fn check(keys: &[Key], log: &str, shown: &str) {
         let mut seat = Seat::new(80);
@@ -1129,7 +1129,7 @@ fn a_form_of_many_fields_takes_few_keys() {
 }
 
 #[test]
-fn what_was_begun_is_there_after_a_question() {
+fn a_partly_typed_line_is_restored_after_a_question() {
     let mut seat = Seat::new(80);
     seat.prompt = Some(given("travel").short().into());
     for c in "/call bo".chars() {

@@ -190,7 +190,7 @@ fn the_oldest_question_of_all_servers_is_in_front() {
 }
 
 #[test]
-fn who_wants_no_more_questions_of_a_server_is_asked_those_of_the_others() {
+fn a_muted_server_does_not_mute_the_others() {
     check(
         &[("a", "no more"), ("b", "1"), ("a", "2"), ("b", "2")],
         &["a no more", "b 1", "b 2"],
@@ -287,7 +287,7 @@ async fn a_server_has_permissions_folders_and_remarks_of_its_own() {
 }
 
 #[tokio::test]
-async fn a_question_is_no_more_in_front_where_its_server_takes_it_back() {
+async fn a_withdrawn_question_is_no_longer_in_front() {
     let (mut host, relay, other, seen) = two(3);
     let both = async {
         let mut first = Box::pin(relay.fill(asked("1")));

@@ -333,7 +333,7 @@ async fn a_secret_is_not_in_the_page() {
 }
 
 #[tokio::test]
-async fn a_link_takes_a_second_yes_and_is_opened_by_the_person() {
+async fn a_misleading_link_needs_a_second_confirmation_and_the_user_opens_it() {
     let mut stage = Stage::new(vec![link("http://login.example.com:8080/a?b=c")]);
     let browser = stage.enter().await;
     let page = stage.look(&browser).await;
@@ -393,7 +393,7 @@ async fn the_folder_that_is_written_is_the_one_that_is_allowed() {
 }
 
 #[tokio::test]
-async fn a_servers_text_is_no_markup() {
+async fn a_servers_text_is_never_markup() {
     const EVIL: &str = "\"'></bdi></pre></textarea><script>alert(1)</script>\u{202e}\u{200b}";
     let evil = json!(EVIL);
     let fields = format!(
@@ -838,7 +838,7 @@ async fn a_result_is_drawn_with_its_files() {
 
 /// The page grows with the length of a text, and not with its depth.
 #[tokio::test]
-async fn a_deep_text_makes_no_long_page() {
+async fn deep_nesting_does_not_make_the_page_long() {
     const BYTES: usize = 64 << 10;
     for open in [">", "[", "> - ", "{\"a\":"] {
         let deep = open.repeat(BYTES / open.len());
@@ -1093,7 +1093,7 @@ async fn a_thousand_event_streams_too_many_are_refused_and_the_page_answers() {
 }
 
 #[tokio::test]
-async fn requests_that_never_end_keep_no_one_out() {
+async fn endless_requests_do_not_block_other_clients() {
     let mut stage = Stage::new(vec![booking()]);
     let browser = stage.enter().await;
     let mut slow = Vec::new();

@@ -118,7 +118,7 @@ fn an_answer_of_the_person_says_what_it_answers() {
 }
 
 #[test]
-fn a_log_line_stands_where_it_came() {
+fn a_log_line_is_shown_at_its_position() {
     const LOG: &str = r#"< {"method":"notifications/message","params":{"data":"a"}}"#;
     // In the only open call, and between two of its rounds.
     check(
@@ -193,7 +193,7 @@ fn a_notification_of_an_unknown_call_is_listed_with_the_only_call_around_it() {
 }
 
 #[test]
-fn a_message_of_which_nobody_knows_the_call_stands_alone() {
+fn a_message_of_an_unknown_call_is_shown_alone() {
     // Two calls are open, and either may ask.
     check(
         &[

@@ -39,7 +39,7 @@ fn wishes() -> HostQuestion<ElicitFormParams> {
 }
 
 #[tokio::test]
-async fn every_reply_is_noted_whoever_gives_it() {
+async fn every_reply_is_recorded_whatever_its_source() {
     let limits = Limits::default();
     let script = Script::parse("answers: [{decline: true}]").expect("the file is one of answers");
     let leaf = UnattendedRun::new(Some(script), limits.clone(), Box::new(io::sink()));

@@ -82,7 +82,7 @@ fn refusal() -> HeaderMap {
 }
 
 #[tokio::test]
-async fn a_token_is_shown_to_its_origin_alone() {
+async fn a_token_is_sent_only_to_its_origin() {
     let authorizer = authorizer(SERVER, SERVER, &UnwillingPerson::default()).await;
     let pass = authorizer
         .pass()
@@ -158,7 +158,7 @@ async fn a_nonce_that_another_request_learned_costs_no_token() {
 }
 
 #[tokio::test]
-async fn all_who_wait_hear_one_no() {
+async fn all_waiting_requests_get_the_same_refusal() {
     let person = UnwillingPerson::default();
     let authorizer = authorizer(SERVER, SERVER, &person).await;
     let pass = authorizer.pass().await.expect("a store");
@@ -210,7 +210,7 @@ async fn nobody_signs_in_where_others_can_listen() {
 
 // Another process holds the lock and never releases it.
 #[tokio::test(start_paused = true)]
-async fn a_lock_that_is_not_given_back_is_waited_for_so_long() {
+async fn a_lock_that_is_not_released_is_waited_for_up_to_a_limit() {
     let authorizer = authorizer(SERVER, SERVER, &UnwillingPerson::default()).await;
     let pass = authorizer.pass().await.expect("a store");
     let pass = pass.expect("it is kept");

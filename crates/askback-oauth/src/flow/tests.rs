@@ -200,7 +200,7 @@ fn redirected(request: &SignInRequest, more: &str) -> Event {
 }
 
 #[test]
-fn what_was_not_asked_for_is_not_taken() {
+fn an_unrequested_answer_is_not_accepted() {
     let events: [fn() -> Event; 5] = [
         || Event::Noted,
         || Event::Recalled(None),
@@ -286,7 +286,7 @@ fn nothing_secret_is_printed() {
 
 // A server on this machine may name URLs on it. Its issuer on the internet may not.
 #[test]
-fn an_issuer_elsewhere_names_nothing_on_this_machine() {
+fn a_remote_issuer_cannot_name_urls_on_this_machine() {
     const LOCAL: &str = "http://127.0.0.1:8080/mcp";
     let named = json!({"resource": LOCAL, "authorization_servers": [ISSUER]});
     for place in [
@@ -335,7 +335,7 @@ fn an_issuer_elsewhere_names_nothing_on_this_machine() {
 // The document is where it belongs, but describes another server: `/mc` is not a parent
 // path of `/mcp`.
 #[test]
-fn a_document_of_a_neighbour_is_not_taken() {
+fn the_document_of_another_resource_is_not_accepted() {
     for (named, place, is_taken) in [
         ("https://mcp.example.com/mc", "/mc", false),
         ("https://mcp.example.com/mcp/more", "/mcp/more", false),
@@ -363,7 +363,7 @@ fn a_document_of_a_neighbour_is_not_taken() {
 /// Optional members of an issuer's response may be null or empty, and some issuers write numbers
 /// and lists in their own ways.
 #[test]
-fn odd_members_of_an_answer_do_not_end_a_sign_in() {
+fn unexpected_members_of_an_answer_do_not_end_a_sign_in() {
     #[track_caller]
     fn check(registered: &Value, given: &Value) -> Grant {
         let run = Run::new(plan())

@@ -60,7 +60,7 @@ fn a_request_holds_what_it_must_and_what_the_provider_wants() {
 }
 
 #[test]
-fn what_a_request_sets_itself_is_nobody_elses_to_set() {
+fn a_caller_cannot_set_the_parameters_that_a_request_sets_itself() {
     for name in ["state", "redirect_uri", "code_challenge", "client_id"] {
         let request = AuthorizationRequest::new(&provider(), "c-1", REDIRECT);
         let begun = request
@@ -85,7 +85,7 @@ fn what_a_request_sets_itself_is_nobody_elses_to_set() {
 }
 
 #[test]
-fn an_answer_is_taken_where_it_is_to_this_request_and_from_this_issuer() {
+fn an_answer_is_accepted_only_if_it_is_for_this_request_and_from_this_issuer() {
     let iss = "&iss=https%3A%2F%2Fgit.example";
     let other = "&iss=https%3A%2F%2Fgit.example%2F";
     // STATE is replaced by the request's state. The last column says whether the issuer is

@@ -17,7 +17,7 @@ fn document(url: &str) -> Value {
 }
 
 #[tokio::test]
-async fn a_document_is_taken_where_it_is_about_this_issuer() {
+async fn a_document_is_accepted_only_if_it_is_about_this_issuer() {
     /// Returns the status and the document for an issuer's URL and a path.
     type Stands = fn(&str, &str) -> (u16, Value);
     let cases: [(&str, Stands, Option<&str>); 8] = [

@@ -34,7 +34,7 @@ async fn an_answer_is_as_long_as_the_bound_allows() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn who_does_not_answer_is_not_waited_for() {
+async fn a_server_that_does_not_answer_is_given_up() {
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
     let url = format!("http://{}/", listener.local_addr().expect("an address"));
     let mut limits = Limits::default();

@@ -133,7 +133,7 @@ async fn a_client_shows_who_it_is_as_the_provider_takes_it() {
 }
 
 #[tokio::test]
-async fn a_no_is_told_from_what_cannot_be_read() {
+async fn a_refusal_differs_from_an_unreadable_response() {
     for (status, body, expected) in [
         (
             400,
@@ -175,7 +175,7 @@ async fn a_no_is_told_from_what_cannot_be_read() {
 }
 
 #[tokio::test]
-async fn a_token_is_given_back_where_the_provider_takes_it() {
+async fn a_token_is_revoked_at_the_revocation_endpoint() {
     for (status, is_taken) in [(200, true), (204, true), (400, false), (503, false)] {
         let issuer = answering(status, "").await;
         let endpoint = endpoint(&provider(&issuer), &RegisteredClient::new("c-1"));
@@ -188,7 +188,7 @@ async fn a_token_is_given_back_where_the_provider_takes_it() {
 }
 
 #[tokio::test]
-async fn a_token_is_shown_to_the_one_who_is_asked_and_to_nobody_else() {
+async fn a_token_is_sent_only_to_the_requested_server() {
     for (status, is_read) in [(200, true), (401, true), (302, false), (307, false)] {
         let issuer = answering(status, r#"{"login":"ada"}"#).await;
         let url = Url::parse(&format!("{}/user", issuer.url)).expect("a URL");
@@ -211,7 +211,7 @@ async fn a_token_is_shown_to_the_one_who_is_asked_and_to_nobody_else() {
 }
 
 #[tokio::test]
-async fn nothing_leaves_to_where_it_may_not_go() {
+async fn no_request_is_sent_to_a_forbidden_address() {
     let issuer = answering(200, TOKENS).await;
     let provider = provider(&issuer);
     let client = RegisteredClient::new("c-1").with_secret(Secret::new("s"));

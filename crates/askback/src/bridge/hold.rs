@@ -344,7 +344,7 @@ mod tests {
     }
 
     #[test]
-    fn no_more_are_held_than_there_is_room_for() {
+    fn the_number_of_held_calls_is_limited() {
         let mut calls = HeldCalls::default();
         for id in (1..).take(HELD_CALLS) {
             arrives(&mut calls, 0, Arrival::First(id));

@@ -52,7 +52,7 @@ mod tests {
     use super::Alarm;
 
     #[tokio::test(start_paused = true)]
-    async fn it_rings_for_the_first_of_its_deadlines_and_once() {
+    async fn an_alarm_rings_once_for_its_earliest_deadline() {
         let s = Duration::from_secs;
         let begun = Instant::now();
         let mut alarm = Alarm::new();

@@ -378,7 +378,7 @@ mod tests {
     }
 
     #[test]
-    fn a_change_is_told_to_those_who_watch_it() {
+    fn a_change_is_reported_to_its_watchers() {
         let changes = Changes::new(GATHER);
         let (all, _all) = observe(&changes, Interest::All);
         let (lists, _lists) = observe(&changes, Interest::Lists);
@@ -445,7 +445,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn the_longer_a_slice_takes_the_longer_calls_have_after_it() {
+    async fn a_long_slice_is_followed_by_a_long_pause_for_calls() {
         for (micros, pause) in [(1, 2..5), (10, 9..14), (1000, 19..24)] {
             let changes = Changes::new(GATHER);
             let slow: Vec<_> = (0..2 * SLICE)
@@ -474,7 +474,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn no_more_audiences_gather_than_are_kept_apart() {
+    async fn the_number_of_collected_audiences_is_limited() {
         let changes = Changes::new(GATHER);
         let many: Vec<_> = (0..=SLICE)
             .map(|_| observe(&changes, Interest::Lists))
@@ -489,7 +489,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn no_more_names_gather_than_there_is_room_for() {
+    async fn the_number_of_collected_names_is_limited() {
         let changes = Changes::new(GATHER);
         let many: Vec<_> = (0..=SLICE)
             .map(|_| observe(&changes, Interest::All))

@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_grow_or_is_no_number_is_left_out() {
+    fn progress_that_does_not_grow_or_is_not_a_number_is_dropped() {
         let progress = Progress::new();
         let (first, total) = progress.wait();
         assert!(first > 0.0 && first < 1.0 && total.is_none());

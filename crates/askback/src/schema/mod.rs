@@ -527,7 +527,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_evaluated_again_and_again_is_refused() {
+    fn schemas_with_repeated_evaluation_are_refused() {
         // Each level checks the one below again to find out what it evaluated.
         for keyword in ["unevaluatedProperties", "unevaluatedItems"] {
             let mut nested = json!({});
@@ -617,7 +617,7 @@ mod tests {
     }
 
     #[test]
-    fn what_takes_long_counts_as_many_steps() {
+    fn slow_checks_count_as_many_steps() {
         const STEPS: usize = 64 << 10;
         let letters = |count: usize| json!(vec!["ab".repeat(4); count]).to_string();
         let numbers = |number: &str| format!("[{}]", [number; 100].join(","));

@@ -373,7 +373,7 @@ mod tests {
     }
 
     #[test]
-    fn however_much_others_take_there_is_room_for_the_next() {
+    fn others_leave_room_for_a_new_owner() {
         const MOST: usize = 1 << 20;
         for unknown in [false, true] {
             let budget = Budget::new(MOST, 8, 1);
@@ -398,7 +398,7 @@ mod tests {
     }
 
     #[test]
-    fn what_changes_little_takes_nothing() {
+    fn small_changes_do_not_touch_the_budget() {
         let budget = Budget::new(1 << 20, 8, GRAIN);
         let mut charge = budget.open(None);
         for (units, taken) in [

@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_pipe_that_was_closed_has_ended_also_where_it_was_opened_again() {
+    async fn a_closed_pipe_has_ended_even_if_it_was_reopened() {
         let (reader, writer) = io::pipe().unwrap();
         let reader = file(reader);
         let again = reader.try_clone().unwrap();
@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_pipe_nobody_reads_is_broken_also_where_it_was_opened_again() {
+    async fn a_pipe_without_a_reader_is_broken_even_if_it_was_reopened() {
         let (reader, writer) = io::pipe().unwrap();
         let writer = file(writer);
         let again = writer.try_clone().unwrap();

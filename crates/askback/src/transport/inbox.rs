@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn nobody_waits_for_room_where_nobody_receives() {
+    async fn a_sender_does_not_wait_for_room_without_a_receiver() {
         let (inbox, received) = Inbox::new(3200);
         inbox.put((), 3200).await.unwrap();
         let putting = tokio::spawn(async move { inbox.put((), 3200).await.is_err() });

@@ -288,7 +288,7 @@ async fn a_handler_changes_what_its_server_offers() {
 }
 
 #[test]
-fn what_is_added_later_is_checked_as_what_a_server_is_built_with() {
+fn later_additions_are_checked_like_those_of_the_builder() {
     async fn takes_a_state(_: State<u8>) -> Result<()> {
         Ok(())
     }
@@ -432,7 +432,7 @@ async fn a_hidden_thing_is_answered_as_one_that_is_not_there() {
 
 /// The first resource that matches a URI serves it for every client, however the URI is encoded.
 #[tokio::test]
-async fn a_hidden_resource_gives_way_to_nothing_behind_it() {
+async fn a_hidden_resource_does_not_reveal_a_template_behind_it() {
     let resource = |name: &str| {
         Resource::new(format!("always://{name}"), name, async || {
             Ok("Mine.".to_owned())
@@ -466,7 +466,7 @@ async fn a_hidden_resource_gives_way_to_nothing_behind_it() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_change_of_a_resource_is_told_to_nobody_who_does_not_find_it() {
+async fn a_change_of_a_resource_is_reported_only_to_clients_that_see_it() {
     let hidden = Things::new("hidden").visible_to(|_| false);
     let disabled = Things::new("disabled");
     let server = disabled.add_to(hidden.add_to(changing()));
@@ -496,7 +496,7 @@ async fn a_change_of_a_resource_is_told_to_nobody_who_does_not_find_it() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_change_of_a_list_is_told_to_nobody_who_does_not_find_it() {
+async fn a_change_of_a_list_is_reported_only_to_clients_that_see_the_entry() {
     let late = || Things::new("late").visible_to(|_| false);
     for revision in Revision::ALL {
         let server = late().add_to(changing()).build().unwrap();
@@ -559,7 +559,7 @@ mod principals {
     }
 
     #[tokio::test]
-    async fn what_is_for_some_is_read_into_no_shared_cache() {
+    async fn restricted_resources_are_not_cached_for_all_clients() {
         use askback::protocol::{ReadResourceResult, ResourceContents};
         let public = async || {
             Ok(ReadResourceResult {

@@ -124,7 +124,7 @@ async fn extensions_are_told_where_the_revision_has_them() {
 
 /// Even if a client declares in a handshake what only the newest revision has.
 #[tokio::test(start_paused = true)]
-async fn an_extension_is_not_there_in_a_revision_that_has_none() {
+async fn an_extension_does_not_exist_in_a_revision_without_extensions() {
     let server = Server::new("atlas", "1")
         .tool(Tool::new("maps", async |ctx: Ctx| Ok(maps(ctx).await)))
         .build()

@@ -399,7 +399,7 @@ async fn strangers_are_refused_in_one_voice() {
 }
 
 #[tokio::test]
-async fn a_session_that_was_ended_is_as_one_that_never_was() {
+async fn an_ended_session_looks_like_one_that_never_existed() {
     let scene = Scene::new();
     let me = scene.open("tests", Some(alice())).await;
     let (question, event) = scene.asked(&me, 1).await;
@@ -427,7 +427,7 @@ async fn a_session_that_was_ended_is_as_one_that_never_was() {
 }
 
 #[tokio::test]
-async fn what_is_moved_to_another_row_does_not_open() {
+async fn a_record_that_is_moved_to_another_row_does_not_open() {
     // The column of the table, and whether the call is resumed before its stream is read.
     for (table, column, key) in [
         ("askback_calls", "record", "id"),

@@ -264,7 +264,7 @@ fn an_effect_without_a_claim_is_said_not_to_be_begun() {
 }
 
 #[test]
-fn of_two_processes_one_does_the_effect() {
+fn only_one_of_two_processes_performs_the_effect() {
     let machine = Machine::new();
     let (left, right) = (machine.start(), machine.start());
     for calls in 1..=10 {
@@ -287,7 +287,7 @@ fn of_two_processes_one_does_the_effect() {
 }
 
 #[test]
-fn where_no_claims_can_be_kept_an_old_state_does_not_open() {
+fn an_old_state_does_not_open_if_claims_cannot_be_stored() {
     for spoil in ["state", "state/askback/agency.claims"] {
         let machine = Machine::new();
         let path = machine.path(spoil);

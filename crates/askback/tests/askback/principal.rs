@@ -145,7 +145,7 @@ async fn a_session_is_there_for_its_principal_only() {
 }
 
 #[test]
-fn who_it_is_is_not_printed() {
+fn a_principal_is_not_printed() {
     let printed = format!("{:?}", everybody());
     for secret in ["alice", "acme", "issuer.example"] {
         assert!(!printed.contains(secret), "{printed}");

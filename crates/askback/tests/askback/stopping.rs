@@ -135,7 +135,7 @@ async fn what_takes_too_long_is_answered_with_an_error() {
 
 /// `echo … | server` gets its response too. A call that takes longer ends with its client.
 #[tokio::test(start_paused = true)]
-async fn a_client_that_sends_no_more_is_answered_for_a_moment() {
+async fn a_client_that_stops_sending_gets_its_responses_for_a_moment() {
     let drain = Limits::default().server.drain;
     for (takes, is_answered) in [(drain / 2, true), (drain * 2, false)] {
         let waits = move || async move {

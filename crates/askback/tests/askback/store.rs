@@ -489,7 +489,7 @@ mod sqlite {
     }
 
     #[test]
-    fn what_was_begun_is_done_though_nobody_waits() {
+    fn a_started_operation_completes_though_its_caller_is_gone() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("store.db");
         let store = SqliteStore::open(&path).unwrap();
@@ -612,7 +612,7 @@ mod sqlite {
     }
 
     #[test]
-    fn of_many_processes_one_is_granted_each_claim() {
+    fn each_claim_is_granted_to_one_of_many_processes() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("store.db");
         let outputs = thread::scope(|scope| {

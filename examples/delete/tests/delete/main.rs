@@ -79,7 +79,7 @@ async fn it_deletes_nothing_on_a_no() {
 }
 
 #[tokio::test]
-async fn it_says_so_where_nobody_can_be_asked() {
+async fn it_reports_that_a_client_cannot_ask() {
     let told = "this client cannot be asked: it does not support forms (elicitation)";
     check(&BEFORE_FORMS, ticks(true), told, true, true).await;
 }

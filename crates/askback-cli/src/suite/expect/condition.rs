@@ -228,7 +228,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_condition_says_what_it_asks_for() {
+    fn a_condition_describes_its_requirement() {
         #[track_caller]
         fn check(condition: &str, found: Value, wanted: Option<&str>) {
             let condition: Condition = yaml_serde::from_str(condition).expect("a condition");

@@ -532,7 +532,7 @@ mod tests {
     }
 
     #[test]
-    fn an_error_is_none_after_a_no_that_is_expected() {
+    fn an_error_after_an_expected_refusal_does_not_count() {
         #[track_caller]
         fn check(expect: &str, ended: CaseEnd, expected: Option<&str>) {
             let expect: Expect = yaml_serde::from_str(expect).expect("expectations");

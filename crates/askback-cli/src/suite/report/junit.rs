@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_stays_what_it_is() {
+    fn ordinary_text_is_unchanged() {
         #[track_caller]
         fn check(value: &str, in_attribute: &str, in_content: &str) {
             let expected = (in_attribute.to_owned(), in_content.to_owned());

@@ -196,7 +196,7 @@ async fn a_value_of_another_type_is_told_by_its_key() {
 }
 
 #[tokio::test]
-async fn a_key_that_is_none_is_told_with_the_known_ones() {
+async fn an_unknown_key_is_reported_with_the_known_keys() {
     for (line, expected) in [
         (
             "scpoes = ['a']",
@@ -315,7 +315,7 @@ async fn a_fault_is_told_without_a_value() {
 }
 
 #[tokio::test]
-async fn what_is_no_file_or_too_large_is_not_read() {
+async fn only_regular_files_of_limited_size_are_read() {
     let folder = tempfile::tempdir().expect("a folder");
     let large = folder.path().join("large.toml");
     fs::write(&large, "#".repeat(MOST as usize + 1)).expect("a file");

@@ -199,7 +199,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(400))]
 
     #[test]
-    fn one_of_all_tasks_asks_the_provider(
+    fn only_one_task_asks_the_provider(
         tasks in 1..6_usize,
         machines in 1..4_usize,
         moves in moves(160, false, 40),

@@ -42,7 +42,7 @@ fn challenges_are_read() {
 }
 
 #[test]
-fn what_can_be_understood_in_two_ways_is_refused() {
+fn ambiguous_challenges_are_refused() {
     #[track_caller]
     fn check(header: &str, expected: BadChallenge) {
         assert_eq!(Challenge::parse(header), Err(expected), "{header:?}");
@@ -97,7 +97,7 @@ fn a_challenge_says_what_is_wanted() {
 }
 
 #[test]
-fn only_what_can_stand_in_a_header_is_written() {
+fn only_valid_header_values_are_written() {
     assert_eq!(Challenge::new(""), Err(BadChallenge::Unreadable));
     assert_eq!(Challenge::new("a b"), Err(BadChallenge::Unreadable));
     let bearer = || Challenge::new("Bearer").expect("a scheme");

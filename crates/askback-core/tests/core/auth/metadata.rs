@@ -8,7 +8,7 @@ use serde::{Serialize, de::DeserializeOwned};
 use serde_json::{Value, json};
 
 #[test]
-fn a_servers_document_stands_at_its_path_or_the_root() {
+fn a_servers_document_is_at_its_path_or_at_the_root() {
     #[track_caller]
     fn check(server: &str, expected: &[&str]) {
         let places = ProtectedResource::well_known(server).expect(server);
@@ -39,7 +39,7 @@ fn a_servers_document_stands_at_its_path_or_the_root() {
 }
 
 #[test]
-fn an_issuers_document_stands_in_one_of_a_few_places() {
+fn an_issuers_document_is_at_one_of_a_few_urls() {
     #[track_caller]
     fn check(issuer: &str, expected: &[&str]) {
         let places = AuthorizationServer::well_known(issuer).expect(issuer);
@@ -67,7 +67,7 @@ fn an_issuers_document_stands_in_one_of_a_few_places() {
 }
 
 #[test]
-fn what_is_no_url_names_nobody() {
+fn an_invalid_url_names_no_server_and_no_issuer() {
     for bad in [
         "",
         "example.com",

@@ -96,7 +96,7 @@ fn what_is_private_is_not_given_in_another_authorization_context() {
 }
 
 #[test]
-fn what_comes_after_a_change_of_credentials_is_kept_for_nobody() {
+fn a_result_that_arrives_after_a_change_of_credentials_is_not_cached() {
     for (change, scope) in [
         ("! context 1", "private"),
         ("! context 1", "public"),
@@ -327,7 +327,7 @@ fn a_restart_and_an_older_revision_keep_nothing() {
 }
 
 #[test]
-fn only_so_many_bytes_are_kept_and_what_ends_first_goes_first() {
+fn the_cache_has_a_limit_of_bytes_and_evicts_what_expires_first() {
     let list = |name: &str, bytes: usize, ttl: u32| {
         let json = format!(r#"{{"ttlMs":{ttl},"{name}":[],"_meta":{{"a":""}}}}"#);
         let filled = json.replace(
@@ -383,7 +383,7 @@ fn only_so_many_bytes_are_kept_and_what_ends_first_goes_first() {
 }
 
 #[test]
-fn only_so_much_is_kept_and_what_ends_first_goes_first() {
+fn the_cache_has_a_limit_of_entries_and_evicts_what_expires_first() {
     let mut bounded = profile();
     bounded.limits.client.cache_entries = 2;
     check_as(

@@ -308,7 +308,7 @@ fn a_task_is_asked_after_again_ever_more_slowly() {
 }
 
 #[test]
-fn others_are_not_sent_again() {
+fn other_requests_are_not_repeated() {
     check(&modern(
         r#"
         ! call 7 tools/call {"name":"t"}
@@ -411,7 +411,7 @@ fn a_subscription_is_opened_again_ever_more_slowly() {
 }
 
 #[test]
-fn what_a_lost_session_did_not_take_up_waits_for_the_next() {
+fn requests_that_a_lost_session_did_not_accept_wait_for_the_next_session() {
     check_as(
         &only("2025-11-25"),
         &legacy(

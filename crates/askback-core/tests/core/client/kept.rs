@@ -247,7 +247,7 @@ fn a_task_has_an_id_and_questions_up_to_a_bound() {
 }
 
 #[test]
-fn of_what_a_server_grants_only_what_was_wished_for_is_kept() {
+fn only_the_requested_part_of_a_granted_subscription_is_stored() {
     check_as(
         &profile(),
         &modern(
@@ -262,7 +262,7 @@ fn of_what_a_server_grants_only_what_was_wished_for_is_kept() {
 }
 
 #[test]
-fn what_a_server_says_as_often_as_it_likes_is_reported_a_bounded_number_of_times() {
+fn repeated_faults_of_a_server_are_reported_a_limited_number_of_times() {
     let mut bounded = bounded("2025-11-25", 0);
     bounded.limits.client.malformed_reports = 2;
     bounded.limits.client.asks = 0;

@@ -60,7 +60,7 @@ fn a_question_is_put_to_the_host_and_its_answer_sent() {
 }
 
 #[test]
-fn whose_question_it_is_is_known_while_one_call_is_in_flight() {
+fn a_question_belongs_to_the_only_call_in_flight() {
     check(
         "2025-11-25",
         r#"

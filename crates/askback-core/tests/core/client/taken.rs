@@ -161,7 +161,7 @@ fn a_task_that_ended_meanwhile_ends_at_once() {
 }
 
 #[test]
-fn a_task_is_taken_up_only_where_both_sides_have_them() {
+fn a_task_is_resumed_only_if_both_sides_support_tasks() {
     let take = |why: &str| format!("! take 7 t1 dig\n= failed 7: {why}\n");
     let without = r#"{"tools":{}}"#;
     check_as(

@@ -98,7 +98,7 @@ fn a_person_who_is_asked_costs_a_call_no_time() {
 }
 
 #[test]
-fn progress_buys_time_but_not_for_ever() {
+fn progress_extends_a_timeout_up_to_a_limit() {
     let mut bounded = profile();
     bounded.limits.wire.request = std::time::Duration::from_secs(10);
     bounded.limits.client.request_in_all = std::time::Duration::from_secs(15);

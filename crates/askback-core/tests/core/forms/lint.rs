@@ -55,7 +55,7 @@ fn bounds_are_in_order() {
 }
 
 #[test]
-fn options_are_distinct_and_titled_alike() {
+fn options_are_distinct_and_either_all_or_none_have_titles() {
     faulty(json!({"type": "string", "enum": []}), "has no options");
     faulty(
         json!({"type": "array", "items": {"anyOf": []}}),

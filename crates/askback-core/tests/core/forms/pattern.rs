@@ -55,7 +55,7 @@ fn characters_that_are_operators_elsewhere_are_characters() {
 }
 
 #[test]
-fn what_is_not_understood_is_not_checked() {
+fn an_unsupported_pattern_is_not_checked() {
     for pattern in [
         r"(?=a)b",
         r"(?<!a)b",

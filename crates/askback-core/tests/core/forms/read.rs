@@ -65,7 +65,7 @@ fn the_order_of_the_fields_is_kept() {
 }
 
 #[test]
-fn what_stands_at_the_root_besides_is_kept() {
+fn other_keywords_at_the_root_are_kept() {
     let schema = json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "Contact",
@@ -431,7 +431,7 @@ fn an_argument_that_is_no_field_of_a_form_is_json() {
 }
 
 #[test]
-fn definitions_stand_in_the_place_of_references() {
+fn references_are_replaced_by_their_definitions() {
     /// Checks how an argument is read: its kind, and its schema if it is a JSON field.
     #[track_caller]
     fn check(argument: &Value, kind: &str, schema: Option<Value>) {

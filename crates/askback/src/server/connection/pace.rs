@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn what_gives_way_does_so_until_the_next_wake_up() {
+    async fn a_call_that_yields_waits_until_the_next_wake_up() {
         let mut pace = Pace::new();
         pace.give_way();
         assert!(pace.is_over() && !pace.polls_next());
@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn after_a_slow_call_so_many_are_not_polled_at_whatever_wake_up() {
+    async fn after_a_slow_call_a_number_of_calls_is_spawned_unpolled() {
         let mut pace = Pace::new();
         work(&mut pace, SLOW * 2).await;
         for _ in 0..CAUTION {

@@ -309,7 +309,7 @@ mod tests {
         }
 
         #[test]
-        fn nothing_in_a_list_is_too_much(list: Vec<u8>, text in "[ 0-9A-F:\n]{0,600}") {
+        fn no_list_makes_it_panic(list: Vec<u8>, text in "[ 0-9A-F:\n]{0,600}") {
             let end = "127.0.0.1:4000".parse().unwrap();
             for list in [&*list, text.as_bytes()] {
                 Ends::default().look(list, end, end).unwrap();

@@ -350,7 +350,7 @@ fn bytes_in(directory: &std::path::Path) -> u64 {
 
 #[cfg(feature = "sqlite")]
 #[tokio::test]
-async fn what_travels_beside_an_answer_is_not_kept() {
+async fn other_members_of_an_answer_are_not_stored() {
     let directory = tempfile::tempdir().unwrap();
     let store = askback::store::SqliteStore::open(directory.path().join("store.db")).unwrap();
     let server = builder(KeyRing::new(key(1))).store(store).build().unwrap();
@@ -370,7 +370,7 @@ async fn what_travels_beside_an_answer_is_not_kept() {
 }
 
 #[tokio::test]
-async fn what_is_wrong_with_an_answer_is_said_in_few_words() {
+async fn an_error_about_an_answer_is_short() {
     let server = builder(KeyRing::new(key(1))).build().unwrap();
     let first = asked(&server).await;
     let much = "x".repeat(1 << 20);

@@ -170,7 +170,7 @@ async fn the_error_of_a_wait_ends_the_link() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_page_is_done_before_what_is_done_after_it() {
+async fn a_page_is_finished_before_later_steps_run() {
     // A step ends while the page is open. A replay must see the two in this order.
     async fn handler(ctx: Ctx) -> Result<String> {
         let page = Page::new(20);
@@ -258,7 +258,7 @@ async fn a_question_beside_a_page_is_asked_once() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_time_behind_a_link_is_that_at_which_its_page_was_done() {
+async fn the_recorded_time_of_a_link_is_when_its_page_was_finished() {
     // The seat is answered later, in another run of the handler. The record says when the page was
     // done.
     async fn handler(ctx: Ctx, page: Page) -> Result<String> {

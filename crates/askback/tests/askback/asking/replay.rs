@@ -64,7 +64,7 @@ async fn a_step_that_was_given_up_does_not_start_again() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_happens_in_a_step_does_not_count_for_the_handler() {
+async fn operations_inside_a_step_do_not_count_for_the_handler() {
     async fn handler(ctx: Ctx) -> Result<String> {
         let inner = ctx.clone();
         let effect = move || async move {

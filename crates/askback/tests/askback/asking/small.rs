@@ -55,7 +55,7 @@ async fn only_a_ticked_box_is_a_yes() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_yes_or_no_is_taken_from_elsewhere_where_nobody_can_be_asked() {
+async fn a_yes_or_no_has_a_fallback_if_the_client_cannot_ask() {
     let keep = async |ctx: Ctx| -> Result<String> {
         let keep = ctx.confirm("Keep it?").or_if_unsupported(|| true).await?;
         Ok(keep.to_string())

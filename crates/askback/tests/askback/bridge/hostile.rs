@@ -47,7 +47,7 @@ async fn call(client: &mut Wire, server: &mut Wire, id: u32) -> Value {
 }
 
 #[tokio::test]
-async fn what_makes_no_sense_is_left_out() {
+async fn invalid_messages_are_left_out() {
     let (bridge, mut connections) = to_scripted();
     let noted = Arc::new(AtomicUsize::new(0));
     let notes = Arc::clone(&noted);
@@ -218,7 +218,7 @@ async fn a_client_is_told_that_its_server_cannot_be_reached() {
 }
 
 #[tokio::test]
-async fn what_comes_before_the_first_request_is_answered_here() {
+async fn messages_before_the_first_request_are_answered_by_the_bridge() {
     let (near, serving) = serve(&to(agency().build().unwrap()));
     let mut client = Wire::new(near);
     client.say("no JSON").await;
@@ -286,7 +286,7 @@ async fn two_clients_have_two_servers() {
 
 /// A channel that is never read must not block forever.
 #[tokio::test]
-async fn nothing_is_kept_of_a_client_that_never_speaks() {
+async fn nothing_is_stored_for_a_client_that_sends_nothing() {
     let bridge = to(agency().build().unwrap());
     let (near, serving): (Channel, _) = serve(&bridge);
     drop(near);

@@ -132,7 +132,7 @@ async fn a_question_that_nothing_takes_is_not_asked() {
 }
 
 #[tokio::test]
-async fn one_round_is_shared_between_the_client_and_who_answers_in_its_place() {
+async fn one_round_is_shared_between_the_client_and_the_bridges_answers() {
     for [down, up] in cells() {
         if [down, up].contains(&Revision::V2025_06_18) {
             continue;

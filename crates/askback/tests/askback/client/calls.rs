@@ -196,7 +196,7 @@ async fn a_call_outlives_the_handle_it_was_made_with() {
 
 // A call's state is in its parameters, so that another process can continue it with the answer.
 #[tokio::test(start_paused = true)]
-async fn a_round_is_gone_on_with_on_another_connection() {
+async fn a_round_continues_on_another_connection() {
     async fn agree(ctx: Ctx) -> Result<String> {
         let sure = ctx.confirm("Sure?").await?;
         Ok(format!("sure: {sure}"))

@@ -39,7 +39,7 @@ async fn roots(_: HostQuestion<RequestParams>) -> Result<Vec<Root>> {
 
 /// A client declares a capability exactly if it has a function for it.
 #[tokio::test(start_paused = true)]
-async fn what_is_declared_is_what_is_answered() {
+async fn a_client_declares_exactly_the_questions_that_it_answers() {
     async fn check(client: ClientBuilder, expected: Value) {
         let (channel, heard) = Strange::start(|_, _| Value::Null);
         let _client = client.tasks(false).connect(channel).await.unwrap();

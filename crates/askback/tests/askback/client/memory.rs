@@ -193,7 +193,7 @@ async fn a_call_is_the_same_in_every_revision_that_can_ask() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_time_that_no_clock_shows_is_no_bound() {
+async fn a_timeout_beyond_the_clocks_range_is_no_limit() {
     for protocol in ["2025-11-25", "2026-07-28"] {
         let client = builder(protocol.parse().ok())
             .limits(limits(|limits| {
@@ -295,7 +295,7 @@ impl Drop for Dropped {
 }
 
 #[tokio::test(start_paused = true)]
-async fn one_question_that_fails_takes_the_others_of_its_round_with_it() {
+async fn a_failed_question_ends_the_other_questions_of_its_round() {
     let (dropped, was_dropped) = oneshot::channel();
     let dropped = Mutex::new(Some(Dropped(Some(dropped))));
     let host = Scripted::waiting(move |question| match question.key.as_deref() {

@@ -92,7 +92,7 @@ fn numbers_and_null_are_read_as_they_are_meant() {
 }
 
 #[test]
-fn what_a_file_holds_of_secrets_is_not_printed() {
+fn the_secrets_of_a_file_are_not_printed() {
     let file = r#"{"mcpServers": {
         "a": {"command": "x", "args": ["hidden"], "env": {"A": "hidden"}},
         "b": {"url": "https://example.com/mcp?key=hidden", "headers": {"Authorization": "hidden"}}
@@ -170,7 +170,7 @@ fn a_file_of_more_than_a_mebibyte_is_not_read() {
 /// A program runs in its folder, and headers are sent. Neither entry leads to a real server.
 #[cfg(all(unix, feature = "http-client"))]
 #[tokio::test]
-async fn what_a_file_says_of_a_server_is_done() {
+async fn a_server_is_started_as_its_file_says() {
     use tokio::{io::AsyncReadExt, net::TcpListener};
 
     let folder = tempfile::tempdir().unwrap();

@@ -93,7 +93,7 @@ async fn a_service_answers_below_its_path_and_nowhere_else() {
 }
 
 #[tokio::test]
-async fn a_service_at_the_root_answers_what_nothing_else_does() {
+async fn a_service_at_the_root_gets_all_other_requests() {
     let endpoint = Stage::default().builder().build().unwrap().http();
     let endpoint = endpoint.beside("/", named("root"));
     let serving = Serving::by(|listener, stopped| endpoint.serve_until(listener, stopped)).await;
@@ -105,7 +105,7 @@ async fn a_service_at_the_root_answers_what_nothing_else_does() {
 
 /// With DNS rebinding, a web page could read what a service on this machine returns.
 #[tokio::test]
-async fn a_service_is_reached_by_a_host_of_the_endpoint_alone() {
+async fn a_service_is_reached_only_under_a_host_of_the_endpoint() {
     let endpoint = Stage::default().builder().build().unwrap().http();
     let guard = Guard::default().allow_host("tools.example").unwrap();
     let endpoint = endpoint.guard(guard).beside("/", named("root"));

@@ -503,7 +503,7 @@ bounded! {
 
 /// All callers without a principal count as one owner, which may use nearly all the memory.
 #[tokio::test(start_paused = true)]
-async fn callers_who_are_not_known_have_all_but_one_share() {
+async fn unknown_callers_have_all_but_one_share() {
     for kind in [Kind::IdleSessions, Kind::Bodies, Kind::Subscriptions] {
         let (server, service, _held) = filled(kind, [None].into_iter()).await;
         let taken = server.kept_bytes();
@@ -522,7 +522,7 @@ async fn callers_who_are_not_known_have_all_but_one_share() {
 /// All sessions of one principal are in use, and the server is full. Another principal can still
 /// open a session.
 #[tokio::test(start_paused = true)]
-async fn sessions_in_use_of_whoever_has_the_most_are_ended_for_others() {
+async fn active_sessions_of_the_largest_owner_are_ended_for_others() {
     let mut limits = Limits::default();
     limits.http.sessions = 6;
     limits.server.owner_share = 1;

@@ -88,7 +88,7 @@ async fn an_acknowledgement_says_what_is_granted() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn whoever_does_not_read_is_told_each_change_once() {
+async fn a_client_that_does_not_read_gets_each_change_once() {
     let server = Stage::default().builder().build().unwrap();
     let client = Client::of(&server);
     let filter = json!({"toolsListChanged": true, "resourceSubscriptions": ["note://one"]});

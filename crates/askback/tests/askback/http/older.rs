@@ -263,7 +263,7 @@ async fn a_pair_is_opened_only_where_it_is_allowed_and_its_revision_is_spoken() 
 }
 
 #[tokio::test(start_paused = true)]
-async fn who_leaves_answers_unread_is_not_listened_to() {
+async fn nothing_is_read_from_a_client_that_leaves_answers_unread() {
     let mut pair = Pair::opened(&Stage::default().client()).await;
     let id = "x".repeat(Limits::default().wire.request_id_bytes);
     let ping = json!({"jsonrpc": "2.0", "id": id, "method": "ping"});

@@ -419,7 +419,7 @@ async fn sessions_that_nobody_uses_are_forgotten() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn of_too_many_sessions_those_idle_for_the_longest_go() {
+async fn the_sessions_idle_for_the_longest_are_ended_first() {
     let stage = Stage::default();
     let mut limits = Limits::default();
     limits.http.sessions = 3;

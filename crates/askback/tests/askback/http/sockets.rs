@@ -445,7 +445,7 @@ async fn the_slow_are_cut_off() {
 }
 
 #[tokio::test]
-async fn whoever_never_reads_is_cut_off() {
+async fn a_client_that_never_reads_is_cut_off() {
     let stage = Stage::default();
     let mut limits = Limits::default();
     limits.http.write_stall = Duration::from_millis(100);
@@ -467,7 +467,7 @@ async fn whoever_never_reads_is_cut_off() {
 }
 
 #[tokio::test]
-async fn whoever_leaves_costs_only_itself() {
+async fn a_client_that_disconnects_does_not_affect_others() {
     let stage = Stage::default();
     let server = Serving::start(stage.builder()).await;
     let whole = calling("waits", "");

@@ -210,7 +210,7 @@ async fn a_response_becomes_a_stream_after_a_while() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn whoever_takes_no_stream_waits_for_the_end() {
+async fn a_client_that_accepts_no_stream_waits_for_the_end() {
     let stage = Stage::default();
     let client = stage.client();
     let message = stateless(

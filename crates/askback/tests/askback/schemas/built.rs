@@ -145,7 +145,7 @@ fn arguments_are_described_once() {
 }
 
 #[test]
-fn a_form_that_must_not_be_asked_is_found_before_anybody_is() {
+fn a_forbidden_form_is_found_when_the_server_is_built() {
     #[derive(Form)]
     struct Login {
         user: String,

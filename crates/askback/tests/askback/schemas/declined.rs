@@ -46,7 +46,7 @@ const ASKING: [Revision; 3] = [
 ];
 
 #[tokio::test]
-async fn a_no_is_a_failure_where_the_output_has_a_schema_and_the_no_no_value() {
+async fn a_refusal_without_a_value_is_a_failure_if_the_output_has_a_schema() {
     for revision in ASKING {
         let no = call(&server(Tool::new("seat", refuses)), revision, json!({})).await;
         assert_eq!(no["isError"], true, "{revision}: {no}");

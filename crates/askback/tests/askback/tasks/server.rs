@@ -247,7 +247,7 @@ async fn a_call_asks_in_rounds_until_it_becomes_a_task() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_open_beside_is_asked_by_the_task() {
+async fn a_question_that_is_open_at_the_same_time_is_asked_by_the_task() {
     let server = builder().build().unwrap();
     let mut client = Client::new(&server);
     let id = client.begin("beside").await;

@@ -254,7 +254,7 @@ async fn the_passenger_is_asked_and_may_say_no() {
 }
 
 #[tokio::test]
-async fn what_is_asked_wrongly_is_refused() {
+async fn invalid_requests_are_refused() {
     let stage = Stage::new();
     // There is no redirect, because neither the client nor the redirect URI is known.
     for changed in [

@@ -135,7 +135,7 @@ async fn only_the_answer_to_this_sign_in_is_taken() {
 }
 
 #[tokio::test]
-async fn a_person_may_not_want_to() {
+async fn a_user_may_decline_to_sign_in() {
     let error = check(false, |_| {
         Err(SignInError::host("the window\u{1b}[2J was closed"))
     })

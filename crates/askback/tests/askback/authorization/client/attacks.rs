@@ -82,7 +82,7 @@ async fn no_document_leads_where_it_should_not() {
 
 // Stored records are checked as strictly as a server's messages.
 #[tokio::test]
-async fn nothing_that_is_kept_leads_where_it_should_not() {
+async fn stored_urls_lead_to_no_forbidden_address() {
     for place in ["token", "revoke"] {
         let world = World::new().await;
         // Another spelling of a loopback address.

@@ -551,7 +551,7 @@ impl CredentialStore for Slow {
 
 // Two processes share a store. Their servers have different issuers.
 #[tokio::test]
-async fn of_two_processes_one_says_where_a_client_belongs() {
+async fn one_of_two_processes_binds_a_client_to_its_issuer() {
     let [world, other] = [World::new().await, World::new().await];
     let of = |at: &World| {
         let store = Slow(Arc::clone(&world.store));
@@ -568,7 +568,7 @@ async fn of_two_processes_one_says_where_a_client_belongs() {
 }
 
 #[tokio::test]
-async fn a_client_belongs_to_who_has_seen_it_even_if_that_gave_nothing() {
+async fn a_client_belongs_to_the_first_issuer_that_saw_it_even_without_a_token() {
     let [world, other] = [World::new().await, World::new().await];
     world.change(|rules| {
         rules.tokens = Some(Box::new(|_, _| {

@@ -83,7 +83,7 @@ async fn a_token_is_renewed_ahead_of_its_end() {
 }
 
 #[tokio::test]
-async fn what_was_not_renewed_is_not_tried_with_every_request() {
+async fn a_failed_renewal_is_not_repeated_for_every_request() {
     for (status, tried_later) in [(400, 1), (503, 2)] {
         let world = World::new().await;
         let clock = Turned::default();
@@ -161,7 +161,7 @@ async fn a_refresh_token_that_is_not_replaced_stays() {
 }
 
 #[tokio::test]
-async fn where_nothing_is_renewed_the_person_signs_in_again() {
+async fn without_a_renewal_the_user_signs_in_again() {
     let world = World::new().await;
     let client = world.connect().await.unwrap();
     world.change(|rules| {
@@ -206,7 +206,7 @@ async fn a_client_that_was_given_no_refresh_token_signs_in_again() {
 }
 
 #[tokio::test]
-async fn an_issuer_that_is_out_of_order_costs_no_sign_in() {
+async fn a_failing_issuer_does_not_force_a_sign_in() {
     for (status, error) in [
         (503, None),
         (408, None),
@@ -337,7 +337,7 @@ async fn no_token_is_lost_for_scopes_that_cannot_be_read() {
 }
 
 #[tokio::test]
-async fn what_is_no_token_is_not_used() {
+async fn invalid_tokens_are_not_used() {
     for body in [
         json!({}),
         json!({"access_token": "", "token_type": "Bearer"}),
@@ -389,7 +389,7 @@ async fn a_registration_that_is_newer_stays() {
 
 // Two processes share a store. A refresh token that one has used is not used by the other.
 #[tokio::test]
-async fn what_another_process_renewed_is_taken_from_the_store() {
+async fn tokens_that_another_process_renewed_are_read_from_the_store() {
     let world = World::new().await;
     let one = world.connect().await.unwrap();
     let other = world.connect().await.unwrap();
@@ -402,7 +402,7 @@ async fn what_another_process_renewed_is_taken_from_the_store() {
 
 // Two processes see the rejected token before either has renewed it.
 #[tokio::test]
-async fn of_two_processes_one_renews() {
+async fn only_one_of_two_processes_renews() {
     let world = World::new().await;
     let one = world.connect().await.unwrap();
     let other = world.connect().await.unwrap();

@@ -273,7 +273,7 @@ async fn a_person_may_take_longer_than_a_server() {
 }
 
 #[tokio::test]
-async fn nobody_is_asked_for_a_caller_who_left() {
+async fn the_user_is_not_asked_for_a_caller_that_is_gone() {
     #[derive(Clone, Default)]
     struct Pending {
         shown: Arc<Notify>,

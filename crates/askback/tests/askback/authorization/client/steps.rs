@@ -65,7 +65,7 @@ async fn a_server_that_is_never_content_is_asked_no_more() {
 }
 
 #[tokio::test]
-async fn more_that_a_person_did_not_want_may_be_asked_for_later() {
+async fn declined_scopes_may_be_requested_again_later() {
     let world = World::new().await;
     let challenge = world.rules.lock().unwrap().challenge.clone();
     let challenge = challenge + ", scope=\"files:write\", error=\"insufficient_scope\"";

@@ -94,7 +94,7 @@ fn a_token_that_could_not_be_sent_is_refused() {
 }
 
 #[tokio::test]
-async fn they_protect_an_endpoint_like_any_other() {
+async fn development_tokens_protect_an_endpoint_like_other_tokens() {
     let alice = Principal::new("alice");
     let tokens = DevelopmentTokens::new().allow(alice, "alices-token", ["notes:read"]);
     let protection = Protection::new("http://127.0.0.1:8000/mcp", tokens.unwrap()).unwrap();

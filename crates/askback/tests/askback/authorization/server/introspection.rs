@@ -173,7 +173,7 @@ async fn a_token_is_bound_to_the_key_its_issuer_names() {
 }
 
 #[tokio::test]
-async fn what_is_kept_for_one_server_is_nothing_to_another() {
+async fn a_cached_answer_is_not_used_for_another_server() {
     let issuer = issuer(200, &said()).await;
     let verifier = asking(&issuer);
     at(&verifier, "opaque", NOW).await.unwrap();
@@ -184,7 +184,7 @@ async fn what_is_kept_for_one_server_is_nothing_to_another() {
 }
 
 #[tokio::test]
-async fn an_issuer_that_does_not_answer_refuses_nobody() {
+async fn a_failing_issuer_does_not_refuse_the_token() {
     for (status, says) in [
         (500, said()),
         (401, said()),
@@ -228,7 +228,7 @@ async fn an_answer_is_kept_for_a_while_and_no_longer_than_its_token() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn nobody_waits_long_for_the_issuer_to_be_asked() {
+async fn a_request_does_not_wait_long_for_its_turn_at_the_issuer() {
     // A server that never answers.
     let silent = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let endpoint = format!("http://{}/introspect", silent.local_addr().unwrap());

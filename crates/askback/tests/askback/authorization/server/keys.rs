@@ -101,7 +101,7 @@ async fn nobody_can_have_keys_fetched_at_will() {
 }
 
 #[tokio::test]
-async fn whoever_goes_away_leaves_nothing_behind() {
+async fn a_dropped_request_leaves_nothing_behind() {
     // A server that never answers.
     let silent = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}/keys", silent.local_addr().unwrap());
@@ -217,7 +217,7 @@ async fn keys_are_kept_when_they_cannot_be_fetched() {
 }
 
 #[tokio::test]
-async fn without_keys_nobody_is_to_blame() {
+async fn a_token_is_not_called_invalid_without_keys() {
     let (issuer, answer) = issuer((503, String::new())).await;
     let verifier = verifier(&issuer);
     verifier.prepare(NOW).await;
@@ -234,7 +234,7 @@ async fn without_keys_nobody_is_to_blame() {
 }
 
 #[tokio::test]
-async fn old_keys_are_fetched_anew_beside_the_requests() {
+async fn old_keys_are_refetched_in_the_background() {
     let (issuer, answer) = issuer((200, jwks([key()]))).await;
     let verifier = verifier(&issuer);
     verifier.prepare(NOW).await;

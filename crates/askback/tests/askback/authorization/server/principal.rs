@@ -228,7 +228,7 @@ async fn a_session_is_its_principals() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn whoever_opens_too_many_sessions_ends_their_own() {
+async fn opening_too_many_sessions_ends_sessions_of_the_same_principal() {
     let mut limits = Limits::default();
     limits.http.sessions = 4;
     limits.server.owner_share = 1;

@@ -40,7 +40,7 @@ fn other(message: Value) -> String {
 }
 
 #[tokio::test]
-async fn what_belongs_to_nothing_changes_nothing() {
+async fn unrelated_messages_have_no_effect() {
     type Before = fn(&Asked) -> String;
     let cases: [Before; 7] = [
         // A response twice, and then another response with the same id.
@@ -136,7 +136,7 @@ async fn what_cannot_be_an_answer_ends_the_call() {
 }
 
 #[tokio::test]
-async fn no_wish_to_come_back_later_is_waited_for() {
+async fn a_long_retry_delay_from_the_server_is_not_waited_for() {
     for status in [429, 503] {
         let begun = Instant::now();
         let error =
@@ -292,7 +292,7 @@ async fn tools_that_are_left_out_are_told_a_few_at_a_time() {
 }
 
 #[tokio::test]
-async fn only_so_much_is_remembered_of_what_is_to_be_mirrored() {
+async fn the_stored_header_annotations_are_limited() {
     let tool = |name: &str| {
         json!({"name": name, "inputSchema": {
             "type": "object", "properties": {"a": {"type": "string", "x-mcp-header": "A"}}}})

@@ -130,7 +130,7 @@ async fn messages_go_to_the_same_origin_only() {
 }
 
 #[tokio::test]
-async fn a_server_of_no_transport_is_said_to_be_none() {
+async fn a_server_without_a_known_transport_is_reported_as_such() {
     let server = Server::start(|_, _| Reply::empty(404)).await;
     let error = connect(&server).await.unwrap_err();
     let why = "Not Found; and as a server of the older transport: the server answered with HTTP status 404: Not Found";

@@ -163,7 +163,7 @@ async fn questions_come_on_the_stream_and_answers_go_by_post() {
 }
 
 #[tokio::test]
-async fn an_answer_that_reached_nobody_is_sent_again() {
+async fn an_answer_that_reached_no_server_is_sent_again() {
     const ROOTS: &str =
         "id: 1\ndata: {\"jsonrpc\":\"2.0\",\"id\":\"q\",\"method\":\"roots/list\"}\n\n";
     let crash = Arc::new(Notify::new());
@@ -683,7 +683,7 @@ async fn a_session_that_is_over_is_followed_by_another() {
 }
 
 #[tokio::test]
-async fn a_session_id_that_is_none_is_refused() {
+async fn an_invalid_session_id_is_refused() {
     let server = Server::start(|asked, _| match asked.what() {
         "initialize" => Reply::json(200, "{}").header("Mcp-Session-Id", "a b"),
         _ => session(asked),

@@ -63,7 +63,7 @@ async fn fill(guest: &Guest, kind: Kind, held: &mut Held) {
 }
 
 #[tokio::test(start_paused = true)]
-async fn whoever_has_its_share_without_a_session_ends_no_session_of_others() {
+async fn an_owner_with_its_share_but_no_session_ends_no_session_of_others() {
     for (kind, share) in [
         (Kind::Subscriptions, 8),
         (Kind::Bodies, 8),
