@@ -45,7 +45,7 @@ pub enum Peer {
     RmcpNoDelay,
     /// rmcp, set to answer with JSON.
     RmcpJson,
-    /// askback without any changes.
+    /// askback while nothing changes.
     AskbackAlone,
     /// askback with its default settings.
     Askback,

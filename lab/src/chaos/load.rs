@@ -91,7 +91,7 @@ impl Person for Waiting {
         let mut may_answer = self.may_answer.clone();
         // The sender outlives all calls.
         let _ = may_answer.wait_for(|may| *may).await;
-        // Not all at once, because each booking is written to the disk.
+        // The answers do not come all at once, because each booking is written to the disk.
         sleep(APART * number).await;
     }
 }

@@ -11,7 +11,7 @@ use tokio::time::timeout;
 
 use crate::{cluster::Cluster, engine::Engine, place};
 
-/// A machine may be slow.
+/// The machine that runs the tests may be slow.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 async fn nats(engine: &Engine, service: &str) -> Arc<dyn Bus> {
