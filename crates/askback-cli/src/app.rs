@@ -381,7 +381,7 @@ mod tests {
     ];
 
     #[test]
-    fn each_option_stands_under_its_heading() {
+    fn each_option_is_listed_under_its_heading() {
         let mut found = Vec::new();
         commands(&App::command(), &[], &mut found);
         let mut headed = 0_usize;

@@ -325,7 +325,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_proxy_is_told_where_a_request_is_to_go() {
+    async fn a_proxy_gets_the_destination_of_a_request() {
         for (server, line) in [
             (
                 "http://far.example/mcp?a=b",

@@ -84,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn a_root_is_a_folder_only_where_the_machine_is_shared() {
+    fn a_root_is_a_folder_only_if_client_and_server_share_a_machine() {
         let cases: &[(&str, Option<&str>)] = &[
             ("file:///home/ada", Some("/home/ada")),
             ("file://localhost/home/ada", Some("/home/ada")),

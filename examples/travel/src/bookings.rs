@@ -629,7 +629,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn the_file_does_not_keep_what_is_forgotten_for_ever() {
+    async fn removed_bookings_are_eventually_removed_from_the_file() {
         let directory = tempfile::tempdir().unwrap();
         let file = directory.path().join("bookings.jsonl");
         std::fs::write(&file, lines(0..MOST_LINES)).unwrap();
@@ -656,7 +656,7 @@ mod tests {
     }
 
     #[test]
-    fn calls_do_not_wait_for_one_another_for_ever() {
+    fn calls_wait_for_one_another_up_to_a_limit() {
         let directory = tempfile::tempdir().unwrap();
         let bookings = Bookings::in_file(directory.path().join("bookings.jsonl"));
         let runtime = tokio::runtime::Builder::new_current_thread()

@@ -199,7 +199,7 @@ async fn oidc_provider_binds_tokens_to_keys() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn oidc_provider_binds_tokens_where_a_client_wants_it() -> Result<()> {
+async fn oidc_provider_binds_tokens_if_a_client_asks_for_it() -> Result<()> {
     let Some(stage) = oidc_provider(LONG).await? else {
         return Ok(());
     };

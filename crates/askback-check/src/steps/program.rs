@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn a_program_is_looked_for_where_it_is_started() {
+    fn a_program_is_searched_for_in_the_folder_in_which_it_starts() {
         let this = env::current_exe().expect("it runs");
         let (folder, name) = (this.parent().expect("a folder"), this.file_name());
         let name = name.expect("a name").to_string_lossy().into_owned();

@@ -262,7 +262,7 @@ fn a_command_is_explained_and_one_that_is_mistyped_is_named() {
 }
 
 #[test]
-fn what_commands_do_stands_in_one_column() {
+fn the_descriptions_of_commands_are_aligned() {
     let ran = Run::new("help", &["open"]).input("/help\n").on_travel();
     let beside = |command, does| format!("  {command:25}  {does}\n");
     let ran = ran

@@ -82,7 +82,7 @@ fn a_program_that_is_missing_fails_at_once() {
 
 #[cfg(unix)]
 #[test]
-fn a_file_that_may_not_be_executed_is_told_from_none() {
+fn a_file_that_is_not_executable_differs_from_a_missing_one() {
     let run = Run::new("doctor-mode", &["doctor", "--json"]);
     let file = run.scratch.file("server.py", "#!/usr/bin/env python3\n");
     let ran = run.and(&["--", &file]).run();
@@ -90,7 +90,7 @@ fn a_file_that_may_not_be_executed_is_told_from_none() {
 }
 
 #[test]
-fn the_value_of_a_variable_is_not_told_where_a_program_does_not_start() {
+fn a_failed_start_does_not_show_the_value_of_a_variable() {
     #[track_caller]
     fn check(words: &[&str], server: &str, exit: i32) {
         let name = format!("secret-launch-{}", words[0]);

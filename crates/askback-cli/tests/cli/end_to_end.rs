@@ -87,7 +87,7 @@ fn a_holiday_is_booked_over_http() {
 }
 
 #[test]
-fn an_address_where_nobody_is_is_4() {
+fn an_address_without_a_server_exits_with_4() {
     // Nothing listens on port 1, and no request is sent there.
     let run = Run::new(
         "http-nobody",
@@ -124,7 +124,7 @@ fn a_holiday_is_booked_in_every_revision_that_asks() {
 }
 
 #[test]
-fn where_nobody_can_be_asked_the_tool_says_so() {
+fn a_tool_reports_that_no_user_can_be_asked() {
     for protocol in MUTE {
         let ran = book("mute", protocol).answers(BOOK).on_travel().expect(1);
         assert!(!ran.stdout.trim().is_empty());
@@ -132,7 +132,7 @@ fn where_nobody_can_be_asked_the_tool_says_so() {
 }
 
 #[test]
-fn a_no_is_3_and_nothing_is_booked() {
+fn a_refusal_exits_with_3_and_books_nothing() {
     for protocol in ASKING {
         for act in ["decline: true", "cancel: true"] {
             let answers = format!("answers:\n  - {act}\n");
@@ -143,7 +143,7 @@ fn a_no_is_3_and_nothing_is_booked() {
 }
 
 #[test]
-fn a_no_that_is_expected_is_0() {
+fn an_expected_refusal_exits_with_0() {
     for protocol in ASKING {
         for act in ["decline: true", "cancel: true"] {
             let answers = format!("answers:\n  - {act}\n    expected: true\n");
@@ -162,7 +162,7 @@ fn a_no_that_is_expected_is_0() {
 }
 
 #[test]
-fn questions_that_are_not_those_expected_are_7() {
+fn unexpected_questions_exit_with_7() {
     let yes = "accept: {confirm_booking: true, name: Ada Lovelace, email: ada@example.com}";
     let no = "accept: {confirm_booking: false}";
     for (rules, says) in [
@@ -406,7 +406,7 @@ fn the_demo_books_a_holiday() {
 }
 
 #[test]
-fn a_server_that_is_none_is_a_failure() {
+fn a_program_that_is_not_a_server_is_a_failure() {
     let call =
         |name: &str, command: &[&str]| Run::new(name, &["call", "x", "--"]).and(command).run();
     call("gone", &["/not/there/server"]).expect(4);
@@ -488,7 +488,7 @@ fn a_model_that_calls_tools_is_played_by_a_rule() {
 
 #[cfg(unix)]
 #[test]
-fn a_question_nobody_answers_is_no_failure_of_inspect() {
+fn an_unanswered_question_is_not_a_failure_of_inspect() {
     let words = [
         "list",
         "--all",

@@ -111,7 +111,7 @@ fn a_conversation_is_drawn_on_the_terminal_although_standard_error_leads_elsewhe
 }
 
 #[test]
-fn standard_error_of_a_server_goes_where_the_user_wants_it() {
+fn the_user_chooses_where_a_servers_standard_error_goes() {
     let run = |how: &str| {
         let words = ["list", "tools", "--protocol", "2025-11-25", "--stderr", how];
         let run = Run::new("stderr", &words);

@@ -440,7 +440,7 @@ fn a_terminal_may_change_its_size_in_the_middle() {
 }
 
 #[test]
-fn a_terminal_that_breaks_rows_anew_keeps_no_copy_of_a_form() {
+fn a_terminal_that_rewraps_rows_keeps_no_copy_of_a_form() {
     #[track_caller]
     fn check(first: u16, sizes: &[u16], slow: bool) {
         let mut terminal = Terminal::open_rewrapping(&[], first);
@@ -616,7 +616,7 @@ fn a_text_is_written_in_an_editor() {
 }
 
 #[test]
-fn a_text_in_an_editor_is_gone_with_the_program_whoever_ends_it() {
+fn the_editors_file_is_deleted_however_the_program_ends() {
     let scratch = Scratch::new("editor-ended");
     let folder = scratch.path("");
     // The editor creates a backup file, as many editors do.
@@ -691,7 +691,7 @@ fn a_result_that_comes_while_an_editor_is_open_is_shown() {
 }
 
 #[test]
-fn who_looks_elsewhere_is_called() {
+fn a_user_who_looks_elsewhere_is_notified() {
     let call = ["call", "tailor_trip", "destination=Rome"];
     let call = [&call[..], &["--", ASKBACK, "serve", "travel"]].concat();
     let mut terminal = Terminal::open(&call, 80);

@@ -122,7 +122,7 @@ fn a_link_is_not_opened_without_a_yes() {
 }
 
 #[test]
-fn a_link_to_this_machine_says_where_that_is_to_who_reached_it_by_ssh() {
+fn a_link_to_this_machine_is_explained_to_a_user_connected_by_ssh() {
     #[track_caller]
     fn check(connection: &str, says: &str) {
         for is_plain in [true, false] {

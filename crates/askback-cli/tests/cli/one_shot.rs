@@ -38,7 +38,7 @@ fn a_resource_is_read() {
 }
 
 #[test]
-fn lists_are_those_that_were_asked_for() {
+fn only_the_requested_lists_are_printed() {
     #[track_caller]
     fn check(kinds: &[&str], members: &[&str], headings: &str) {
         let name = format!("list-{}", kinds.join("-"));
@@ -195,7 +195,7 @@ fn a_server_that_goes_away_is_watched_again_or_ends_the_watch() {
 
 #[cfg(unix)]
 #[test]
-fn a_watch_of_the_newest_revision_ends_where_the_server_ends_it() {
+fn a_watch_in_the_newest_revision_ends_if_the_server_ends_it() {
     let watch = |name: &str, capabilities: &Value| {
         let run = Run::new(&format!("watch-modern-{name}"), &["watch", "--count", "1"]);
         let server = ["--", "sh", "-c", ENDING, "sh", &capabilities.to_string()];

@@ -160,7 +160,7 @@ fn a_question_is_answered_by_another_process() {
 }
 
 #[test]
-fn a_no_to_a_parked_question_is_one() {
+fn declining_a_parked_question_counts_as_a_refusal() {
     let user = User::new("no");
     let parked = user.park();
     user.run(&["answer", id(&parked), "--decline"])
@@ -508,7 +508,7 @@ fn link(url: &str) -> String {
 
 #[cfg(unix)]
 #[test]
-fn a_link_that_is_never_opened_is_declined_before_anybody_is_asked() {
+fn a_link_that_is_never_opened_is_declined_before_the_user_is_asked() {
     #[track_caller]
     fn check(name: &str, url: &str, why: &str) {
         let user = User::new(&format!("link-{name}"));
@@ -540,7 +540,7 @@ fn a_link_that_is_never_opened_is_declined_before_anybody_is_asked() {
 
 #[cfg(unix)]
 #[test]
-fn a_link_tells_its_site_and_warns_where_it_is_agreed_to() {
+fn a_link_shows_its_site_and_warnings_when_the_user_agrees_to_it() {
     let user = User::new("site");
     let ask = |url: &str| user.call(&format!(r#"{{"k":{}}}"#, link(url))).parked();
     let parked = ask("https://login.example.com/x");
@@ -570,7 +570,7 @@ fn a_link_tells_its_site_and_warns_where_it_is_agreed_to() {
 
 #[cfg(unix)]
 #[test]
-fn a_server_that_asks_for_ever_for_a_link_is_given_up() {
+fn a_server_that_requests_a_link_endlessly_is_given_up() {
     let user = User::new("for-ever");
     user.0.file("again", "");
     let asks = format!(r#"{{"k":{}}}"#, link("javascript:alert(1)"));
@@ -621,7 +621,7 @@ fn a_form_that_asks_for_a_secret_takes_none_unawares() {
 
 #[cfg(unix)]
 #[test]
-fn a_parked_call_is_private_and_does_not_wait_for_ever() {
+fn a_parked_call_is_private_and_expires() {
     use std::os::unix::fs::PermissionsExt;
     let user = User::new("private");
     let parked = user.park();
@@ -719,7 +719,7 @@ fn what_cannot_be_parked_is_refused_before_the_tool_is_called() {
 
 #[cfg(unix)]
 #[test]
-fn a_server_is_started_where_it_was_and_a_start_that_fails_keeps_the_answer() {
+fn a_server_is_started_in_its_folder_and_a_failed_start_keeps_the_answer() {
     let user = User::new("where");
     let (work, away) = (user.0.path("work"), user.0.path("away"));
     fs::create_dir(&work).expect("it is ours");

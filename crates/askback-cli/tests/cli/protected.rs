@@ -96,7 +96,7 @@ impl Agency {
 }
 
 #[test]
-fn whoever_has_a_token_is_served() {
+fn a_client_with_a_token_is_served() {
     let scratch = Scratch::new("protected");
     let agency = Agency::start(
         &scratch,
@@ -272,7 +272,7 @@ fn a_token_is_given_on_the_command_line() {
 }
 
 #[test]
-fn who_is_refused_without_a_way_to_sign_in_is_told_how_a_token_is_given() {
+fn a_user_who_cannot_sign_in_is_told_how_to_pass_a_token() {
     for (head, exit) in [
         ("401 Unauthorized\r\n", 5),
         (

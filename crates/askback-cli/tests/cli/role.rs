@@ -42,7 +42,7 @@ fn a_client_that_is_played_can_do_less() {
 }
 
 #[test]
-fn a_client_that_nobody_knows_is_refused() {
+fn an_unknown_client_is_refused() {
     Run::new("as-nobody", &["list", "--as", "nobody"])
         .on_travel()
         .expect(2)

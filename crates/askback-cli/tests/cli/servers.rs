@@ -81,7 +81,7 @@ fn values_of_variables_are_given_and_not_shown() {
 }
 
 #[test]
-fn the_servers_of_a_file_are_named_where_none_is() {
+fn the_servers_of_a_file_are_listed_if_the_command_names_none() {
     let place = Place::new("unnamed", FILE);
     let (exit, stderr) = place.run(&["open"]);
     assert_eq!(exit, Some(2), "{stderr}");

@@ -175,7 +175,7 @@ fn a_server_that_cannot_be_reached_is_told_of_and_tried_again() {
 }
 
 #[test]
-fn each_server_is_told_of_where_none_can_be_reached() {
+fn every_server_is_reported_if_none_can_be_reached() {
     let run = Run::new("several-nowhere", &["open", "--all"]);
     let servers = json!({"mcpServers": {"x": {"command": "./no"}, "y": {"command": "./none"}}});
     let file = run.scratch.file("mcp.json", &servers.to_string());
@@ -268,7 +268,7 @@ fn a_server_that_cannot_be_used_is_told_of_with_the_reason() {
 }
 
 #[test]
-fn a_server_whose_name_is_not_seen_whole_is_used_by_none() {
+fn a_server_with_invisible_characters_in_its_name_is_not_used() {
     let run = Run::new("unseen", &["open", "--protocol", "2025-11-25", "--all"]);
     place(&run.scratch);
     let server = json!({"command": "sh", "args": ["a/server.sh"]});

@@ -288,7 +288,7 @@ fn one_server_that_stays_keeps_no_other() {
 }
 
 #[test]
-fn two_processes_that_renew_one_token_cost_nobody_a_sign_in() {
+fn two_processes_renew_one_token_without_a_new_sign_in() {
     let desk = Desk::new("sign-in-together", Issuer::start());
     desk.keep_tokens();
     // Both processes are rejected before either gets the next token.
@@ -326,7 +326,7 @@ fn a_log_out_stays_while_another_process_runs() {
 }
 
 #[test]
-fn where_the_browser_is_elsewhere_its_address_is_pasted() {
+fn the_address_is_pasted_if_the_browser_is_on_another_machine() {
     let desk = Desk::new("sign-in-paste", Issuer::start());
     let mut talk = desk.open(&[]);
     talk.say("yes\nyes");
@@ -358,7 +358,7 @@ fn an_answer_to_another_sign_in_is_not_taken() {
 }
 
 #[test]
-fn without_a_yes_nobody_signs_in() {
+fn without_a_yes_no_user_signs_in() {
     for (name, line) in [("no", "no"), ("cancel", "/cancel"), ("end", "")] {
         let desk = Desk::new(&format!("sign-in-{name}"), Issuer::start());
         let mut talk = desk.open(&[]);
@@ -617,7 +617,7 @@ fn an_authorization_endpoint_runs_nothing() {
 }
 
 #[test]
-fn where_nothing_can_be_kept_a_sign_in_is_for_one_run() {
+fn a_sign_in_that_cannot_be_stored_is_for_one_run() {
     let desk = Desk::new("sign-in-homeless", Issuer::start());
     let url = desk.issuer.server();
     let run = |credentials: &str| {

@@ -10,7 +10,7 @@ use crate::{
 const CTRL_Z: &str = "\x1a";
 
 #[test]
-fn ctrl_z_stops_the_program_and_it_goes_on_where_it_was() {
+fn ctrl_z_stops_the_program_and_it_continues_later() {
     let script =
         r#"set -m; "$0" call book_holiday -- "$0" serve travel; echo now stopped; read -r _; fg"#;
     let mut terminal = Terminal::run("sh", &["-c", script, ASKBACK], 80, &[]);

@@ -51,7 +51,7 @@ fn a_tool_is_called_as_a_task_where_it_has_to_be() {
 }
 
 #[test]
-fn a_suite_calls_a_tool_as_a_task_where_it_has_to_be() {
+fn a_suite_calls_a_tool_as_a_task_if_the_tool_requires_it() {
     let run = Run::new("tasks-suite", &["test", "suite.yaml"]);
     let suite = "
 revisions: [2025-11-25]
@@ -112,7 +112,7 @@ fn a_task_goes_on_by_itself_asks_and_is_fetched_later() {
 }
 
 #[test]
-fn what_goes_on_is_cancelled_where_the_conversation_ends() {
+fn running_tasks_are_cancelled_when_the_conversation_ends() {
     for revision in REVISIONS {
         let ran = lines("left", revision, "/begin wait\n/begin wait\n/call sum\n").expect(0);
         let ran = ran.says("Task 1 is cancelled: | wait");

@@ -119,7 +119,7 @@ fn a_server_that_is_being_connected_to_holds_up_no_other() {
 }
 
 #[test]
-fn who_leaves_ends_a_server_that_is_being_connected_to() {
+fn leaving_ends_a_server_that_is_still_connecting() {
     let scratch = Scratch::new("together-left");
     let stays = "echo $$ > \"$(dirname \"$0\")/pid\"\nread -r line\nread -r line\n";
     let file = place(&scratch, &[("a", SERVER), ("slow", stays)]);
@@ -208,7 +208,7 @@ fn two_servers_ask_at_once_and_each_hears_its_own_answer() {
 }
 
 #[test]
-fn what_is_half_typed_stays_where_a_server_says_something() {
+fn a_partly_typed_line_stays_when_a_server_writes_something() {
     let slow = format!("{SLOW}{SERVER}");
     for is_plain in [false, true] {
         let scratch = Scratch::new(&format!("together-typed-{is_plain}"));

@@ -163,7 +163,7 @@ fn what_was_agreed_to_is_no_other_program_in_the_next_folder() {
 }
 
 #[test]
-fn what_a_file_says_stands_behind_the_gutter() {
+fn text_from_a_file_is_behind_the_gutter() {
     #[track_caller]
     fn check(name: &str, json: &str) {
         let place = Place::new(name);

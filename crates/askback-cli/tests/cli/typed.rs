@@ -161,7 +161,7 @@ fn ctrl_c_at_the_next_question_stops_the_call() {
 }
 
 #[test]
-fn ctrl_c_at_a_question_is_none_of_the_two_that_leave() {
+fn ctrl_c_at_a_question_does_not_count_towards_leaving() {
     let asks = r#"( read -r _ < go; printf '{"jsonrpc":"2.0","id":"ask","method":"elicitation/create","params":{"mode":"url","message":"Now.","elicitationId":"one","url":"https://example.com/"}}\n' ) &
 times=1"#;
     let scratch = Scratch::new("typed-leaving");
@@ -214,7 +214,7 @@ fn an_enter_that_bounces_sends_no_form() {
 }
 
 #[test]
-fn an_agreement_that_was_typed_before_the_question_is_none() {
+fn an_agreement_that_was_typed_before_the_question_does_not_count() {
     for is_plain in [true, false] {
         // A complete line, and an incomplete one.
         for typed in ["yes\r", "y"] {

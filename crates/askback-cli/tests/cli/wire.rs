@@ -224,7 +224,7 @@ fn an_edited_request_is_sent_as_it_is_written() {
 }
 
 #[test]
-fn messages_beside_the_conversation_are_traced_and_not_recorded() {
+fn messages_of_side_connections_are_traced_and_not_recorded() {
     #[track_caller]
     fn check(name: &str, lines: &str, exit: i32, sent: &str) {
         let run = Run::new(

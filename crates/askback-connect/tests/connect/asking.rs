@@ -381,7 +381,7 @@ async fn a_secret_is_typed_on_a_page() {
 }
 
 #[tokio::test]
-async fn a_key_is_taken_where_the_third_party_takes_it() {
+async fn a_key_is_accepted_only_if_the_third_party_accepts_it() {
     let scene = Scene::machine(|kit| kit).await;
     let mut asked = call(&scene, V2026_07_28, "pay", true).await;
     let (link, mut browser) = (asked.link().await, scene.browser());

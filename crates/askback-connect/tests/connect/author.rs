@@ -122,7 +122,7 @@ async fn a_sign_in_that_was_old_when_the_person_was_asked_shows_no_page() {
 }
 
 #[tokio::test]
-async fn others_who_open_the_link_meanwhile_do_not_hinder_the_person() {
+async fn visits_of_other_users_do_not_block_the_user_who_was_asked() {
     let asked = Asked::new().await;
     let (kit, headers) = (&asked.scene.kit, asked.browser.headers());
     let page = kit

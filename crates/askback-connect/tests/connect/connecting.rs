@@ -337,7 +337,7 @@ async fn answers_in_dialects_are_read() {
 }
 
 #[tokio::test]
-async fn an_account_is_named_where_the_third_party_does() {
+async fn an_account_has_a_name_if_the_third_party_names_it() {
     let id_token = |claims: Value| signed(1, &json!({"alg": "EdDSA"}), &claims);
     let cases = [
         ("constant", None, Ok(("mine", "mine"))),

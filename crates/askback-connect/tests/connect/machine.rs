@@ -355,7 +355,7 @@ async fn fetched(address: SocketAddr, path: &str) -> String {
 }
 
 #[tokio::test]
-async fn pages_beside_the_endpoint_are_for_this_user_alone() {
+async fn pages_next_to_the_endpoint_are_only_for_this_user() {
     let asked = Asked::new("stars").await;
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();

@@ -360,7 +360,7 @@ impl Revoker for GoesDown {
 }
 
 #[tokio::test]
-async fn tokens_that_are_sealed_anew_while_the_provider_is_told_are_told_of() {
+async fn tokens_that_are_resealed_during_their_revocation_are_revoked() {
     for takes_access_alone in [false, true] {
         for stage in Stage::all().await {
             let (vault, provider) = (stage.vault().await, Provider::new(&stage));

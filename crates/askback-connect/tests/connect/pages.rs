@@ -991,7 +991,7 @@ async fn tokens_that_come_too_late_are_revoked() {
 }
 
 #[tokio::test]
-async fn pages_are_where_they_may_be() {
+async fn pages_can_be_served_only_at_allowed_urls() {
     let scene = Scene::web().await;
     for (url, why) in [
         ("http://tools.example/connect", "must be https"),

@@ -118,7 +118,7 @@ async fn a_connection_string_that_cannot_be_read_is_not_shown() {
 }
 
 #[tokio::test]
-async fn a_database_that_does_not_answer_is_not_waited_for_for_ever() {
+async fn waiting_for_a_silent_database_has_a_limit() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let port = listener.local_addr().unwrap().port();
     let mut settings = settings(&format!("postgresql://vault:canary@127.0.0.1:{port}/vault"));
@@ -395,7 +395,7 @@ async fn tables_of_another_version_are_refused() {
 }
 
 #[tokio::test]
-async fn a_user_who_may_not_make_tables_serves_what_is_there() {
+async fn a_database_user_who_may_not_create_tables_can_use_existing_ones() {
     let Some(place) = Place::new().await else {
         return;
     };

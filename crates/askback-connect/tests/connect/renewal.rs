@@ -84,7 +84,7 @@ async fn a_token_that_is_still_good_is_used_while_another_comes() {
 }
 
 #[tokio::test]
-async fn a_renewal_is_done_when_nobody_waits_for_it_any_more() {
+async fn a_renewal_completes_even_if_no_caller_waits() {
     // Expired, and so close to the expiry that only some callers renew it.
     let half = Duration::from_secs(30 * 60);
     for (left, margin) in [(0, Duration::from_secs(60)), (HOUR / 2 + 1, half)] {

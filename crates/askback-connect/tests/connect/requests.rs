@@ -179,7 +179,7 @@ async fn a_token_goes_to_the_api_alone() {
 }
 
 #[tokio::test]
-async fn a_third_party_without_an_api_is_found_before_anybody_is_asked() {
+async fn a_third_party_without_an_api_is_reported_before_the_user_is_asked() {
     let vault = Stage::in_memory().vault().await;
     let key = ThirdParty::api_key("invoices", "Invoices", ApiKey::new()).unwrap();
     let github = ThirdParty::github(RegisteredClient::new("c-1")).unwrap();
@@ -349,7 +349,7 @@ async fn a_client_of_the_third_partys_own_says_that_a_token_was_refused() {
 }
 
 #[tokio::test]
-async fn a_provider_that_is_down_is_left_alone_where_a_token_is_refused() {
+async fn a_refused_token_is_not_renewed_while_the_provider_is_down() {
     let desk = Desk::new(|party, third| {
         let client = RegisteredClient::new("c-1");
         let down = Provider::new(&third.url, &third.at("/authorize"), &third.at("/down"));

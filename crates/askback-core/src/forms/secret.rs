@@ -323,7 +323,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_secret_is_found_where_a_search_for_it_finds_it(text in some_words()) {
+        fn the_fast_search_for_secrets_agrees_with_a_plain_search(text in some_words()) {
             let words = spaced_words(&text);
             for secrets in [SECRETS, NUMERIC_SECRETS, SECRET_NAMES] {
                 let searched = secrets.iter().any(|secret| words.contains(&format!(" {secret} ")));

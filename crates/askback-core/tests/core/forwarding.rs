@@ -129,7 +129,7 @@ fn a_subscription_is_opened_here_and_reported() {
 }
 
 #[test]
-fn a_member_that_stands_twice_is_refused() {
+fn a_duplicate_member_is_refused() {
     let mut connection = connection();
     for params in [
         r#"{"name":"a","name":"b"}"#,

@@ -39,7 +39,7 @@ fn a_form_asks_for_no_secret() {
 }
 
 #[test]
-fn a_question_is_another_one_where_a_person_reads_something_else() {
+fn a_question_with_other_visible_text_is_another_question() {
     let of = |request: ElicitParams| {
         let question = Question::new(InputRequest::Elicit(request), &Limits::default());
         question.unwrap().digest

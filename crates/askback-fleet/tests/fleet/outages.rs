@@ -153,7 +153,7 @@ async fn an_operation_whose_lease_is_over_is_not_stored() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_operation_does_not_wait_for_ever() {
+async fn an_operation_waits_up_to_a_limit() {
     let Some(cluster) = Cluster::alone() else {
         return;
     };

@@ -241,7 +241,7 @@ fn many_tools() -> Question {
 }
 
 #[test]
-fn the_host_stands_below_a_long_link_too() {
+fn the_host_is_repeated_below_a_long_link() {
     #[track_caller]
     fn check(question: Question, typed: &[&str]) {
         let mut does = vec![Asks(question)];
@@ -545,7 +545,7 @@ screens! {
 }
 
 #[test]
-fn a_paste_ends_where_a_line_would_do_something() {
+fn a_paste_ends_before_a_line_that_would_have_an_effect() {
     #[track_caller]
     fn check(question: Question, lines: &[&str], ends: &[usize]) {
         let mut seat = Seat::new(WIDE);

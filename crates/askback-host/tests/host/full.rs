@@ -910,7 +910,7 @@ fn the_site_of_a_link_stands_out() {
 }
 
 #[test]
-fn a_text_of_the_editor_goes_where_it_was_meant() {
+fn text_from_the_editor_goes_to_its_own_question() {
     #[track_caller]
     fn check(meanwhile: Vec<Event>, log: &str, field: &str) {
         let mut seat = Seat::new(80);
@@ -1015,7 +1015,7 @@ fn the_commands_of_lines_work_in_a_field() {
 }
 
 #[test]
-fn what_is_picked_stands_behind_the_gutter() {
+fn a_picked_line_is_behind_the_gutter() {
     let mut seat = Seat::new(80);
     seat.prompt = Some(given("travel").short().into());
     let offer = Offer {

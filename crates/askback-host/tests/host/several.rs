@@ -324,7 +324,7 @@ async fn a_form_of_ours_stays_in_front_when_another_server_asks() {
 }
 
 #[tokio::test]
-async fn messages_at_a_question_stand_under_the_name_of_its_server() {
+async fn messages_at_a_question_have_its_servers_name_as_a_heading() {
     let (mut host, _relay, other, seen) = two(1);
     let wire = SharedWire::new(Wire::new(SystemTime::UNIX_EPOCH, 1 << 20));
     let ping = WireEvent::Sent(br#"{"id":1,"method":"ping"}"#);

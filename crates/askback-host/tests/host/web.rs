@@ -882,7 +882,7 @@ fn record(more: u64) -> SharedWire {
 }
 
 #[tokio::test]
-async fn the_messages_of_a_call_stand_together_and_are_shown_whole() {
+async fn the_messages_of_a_call_are_grouped_and_shown_in_full() {
     let mut stage = Stage::new(Vec::new());
     stage.leaf.wire(ServerId::FIRST, &record(0));
     let browser = stage.enter().await;

@@ -231,7 +231,7 @@ fn a_state_is_of_the_call_it_came_from_and_no_other() {
 }
 
 #[test]
-fn a_connection_beside_has_requests_of_its_own() {
+fn a_side_connection_has_its_own_requests() {
     let mut wire = Wire::new(SystemTime::UNIX_EPOCH, 1 << 20);
     let at = Duration::from_secs;
     let ask = br#"{"id":1,"method":"tools/call","params":{"name":"book"}}"#;

@@ -3,6 +3,6 @@
 mod form;
 
 #[test]
-fn errors_are_told_where_they_are() {
+fn errors_are_reported_at_their_location() {
     trybuild::TestCases::new().compile_fail("tests/compile_fail/*.rs");
 }

@@ -76,7 +76,7 @@ async fn call(service: &Service, tool: &str) -> Value {
 }
 
 #[tokio::test]
-async fn a_handler_takes_what_a_layer_inserted_and_no_proof_of_who_asks() {
+async fn a_handler_gets_the_extensions_of_a_layer_and_no_credentials() {
     let service = service();
     let said = call(&service, "tenant").await;
     assert_eq!(

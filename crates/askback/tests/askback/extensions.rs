@@ -103,7 +103,7 @@ async fn meta_of_prompts_and_resources_goes_both_ways_in_every_revision() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn extensions_are_told_where_the_revision_has_them() {
+async fn extensions_are_declared_if_the_revision_has_them() {
     for revision in Revision::ALL {
         let server = Server::new("atlas", "1")
             .extension(MAPS, json!({"layers": ["roads"]}))
@@ -259,7 +259,7 @@ async fn a_tool_names_the_user_interface_that_shows_its_result() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_extension_that_is_required_is_named_where_it_is_missing() {
+async fn a_missing_required_extension_is_named() {
     let needs = |name: &'static str| {
         let handler = move |ctx: Ctx| async move {
             let settings = ctx.require_extension(name)?;

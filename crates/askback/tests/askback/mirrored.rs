@@ -129,7 +129,7 @@ fn a_header_is_named_for_an_argument_of_a_form() {
 }
 
 #[tokio::test]
-async fn a_named_header_stands_in_the_schema() {
+async fn the_schema_names_the_header_of_an_argument() {
     let schema = json!({"type": "object", "properties": {"region": {"type": "string"}}});
     let tool = tool(&schema).header("region", "Region");
     let server = Server::new("s", "1").tool(tool).build().unwrap();

@@ -161,7 +161,7 @@ async fn a_trace_goes_from_the_client_to_the_server_and_its_handler() {
 }
 
 #[tokio::test]
-async fn what_panics_beside_a_handler_costs_its_own_call() {
+async fn a_panic_next_to_a_handler_ends_only_its_own_call() {
     let _listening = Log::default().listen();
     let hello = async || -> Result<&str> { Ok("Hello!") };
     for revision in Revision::ALL {

@@ -123,7 +123,7 @@ async fn a_transport_that_breaks_the_contract_is_told_which_rule() {
 }
 
 #[tokio::test]
-async fn a_transport_may_know_who_is_at_its_other_end() {
+async fn a_transport_may_identify_its_peer() {
     let whoami = async |ctx: Ctx| -> Result<String> {
         let principal = ctx.principal();
         Ok(principal.map_or("nobody".to_owned(), |principal| principal.subject.clone()))

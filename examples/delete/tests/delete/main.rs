@@ -63,7 +63,7 @@ fn with_forms() -> Vec<Revision> {
 }
 
 #[tokio::test]
-async fn it_deletes_where_the_box_was_ticked() {
+async fn it_deletes_if_the_box_was_ticked() {
     check(&with_forms(), ticks(true), "Deleted.", false, false).await;
 }
 

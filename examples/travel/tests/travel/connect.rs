@@ -254,7 +254,7 @@ async fn the_miles_are_read_once_the_airline_is_connected() {
 }
 
 #[tokio::test]
-async fn a_no_at_the_airline_is_one() {
+async fn declining_at_the_airline_counts_as_a_refusal() {
     let accounts = accounts().await;
     let mut customer = Customer::of(&accounts, Revision::V2026_07_28).await;
     let client = customer.client.clone();

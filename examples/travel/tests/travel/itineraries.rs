@@ -24,7 +24,7 @@ fn entries(folder: &Path) -> Vec<fs::DirEntry> {
 
 #[cfg(unix)]
 #[tokio::test]
-async fn nobody_else_on_the_machine_reads_an_itinerary() {
+async fn no_other_user_of_the_machine_can_read_an_itinerary() {
     use std::os::unix::fs::PermissionsExt;
 
     let folder = tempfile::tempdir().unwrap();

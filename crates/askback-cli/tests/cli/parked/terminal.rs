@@ -70,7 +70,7 @@ fn the_rest_of_a_long_question_is_named_with_its_secrets() {
 }
 
 #[test]
-fn a_person_reads_where_a_link_that_waits_leads() {
+fn a_user_sees_the_destination_of_a_waiting_link() {
     let user = User::new("terminal-link");
     let link = link("http://a.example/?next=https://elsewhere.example/");
     let parked = user.call(&format!(r#"{{"k":{link}}}"#)).parked();

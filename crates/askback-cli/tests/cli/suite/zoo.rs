@@ -334,7 +334,7 @@ cases:
 }
 
 #[test]
-fn a_suite_that_makes_no_sense_is_2() {
+fn an_invalid_suite_exits_with_2() {
     #[track_caller]
     fn check(name: &str, suite: &str, told: &str) {
         let run = Run::new(&format!("suite-{name}"), &["test", "suite.yaml"]);

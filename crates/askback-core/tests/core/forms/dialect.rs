@@ -229,7 +229,7 @@ fn the_answers_are_read_back() {
 }
 
 #[test]
-fn a_number_travels_as_a_text_where_it_cannot_be_shown() {
+fn a_number_is_sent_as_text_if_the_client_cannot_show_numbers() {
     let check = |asked: Value, text: Value, answers: &[(Value, Value, Option<&str>)]| {
         let form = form(json!({"f": asked}));
         lowered(&form, &TEXTS, json!({"f": text}));
@@ -283,7 +283,7 @@ fn a_number_travels_as_a_text_where_it_cannot_be_shown() {
 }
 
 #[test]
-fn a_form_ends_in_a_choice_where_an_empty_text_cannot_send_it() {
+fn a_form_ends_in_a_choice_if_an_empty_text_cannot_submit_it() {
     let check = |fields: &[Field], end: Option<&str>| {
         let form = form_of(fields.to_vec());
         let lowered = lower(&form, &TEXTS);

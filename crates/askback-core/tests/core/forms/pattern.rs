@@ -41,7 +41,7 @@ fn the_classes_are_those_of_ecma() {
 }
 
 #[test]
-fn characters_that_are_operators_elsewhere_are_characters() {
+fn operators_of_other_engines_are_plain_characters() {
     check(r"^[[]$", "[", Some(true));
     check(r"^[a&&b]+$", "a&b", Some(true));
     check(r"^[a~~b]$", "~", Some(true));

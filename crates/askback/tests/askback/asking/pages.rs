@@ -93,7 +93,7 @@ async fn a_call_goes_on_when_the_page_is_done() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_retry_does_not_wait_for_ever() {
+async fn a_retry_waits_for_a_page_up_to_a_limit() {
     let paid = "paid, by the window: true";
     let again = ["link", "link", "link", "seat"];
     check(Page::new(60), opens(), V2026_07_28, paid, &again, 3).await;
@@ -233,7 +233,7 @@ async fn a_wait_may_not_ask() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_question_beside_a_page_is_asked_once() {
+async fn a_question_next_to_a_page_is_asked_once() {
     async fn handler(ctx: Ctx, page: Page) -> Result<String> {
         let link = ctx.elicit_url("Pay.", LINK);
         let link = link.until(move |wait| page.clone().done(wait));

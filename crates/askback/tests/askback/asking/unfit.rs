@@ -151,7 +151,7 @@ async fn a_round_written_by_hand_is_checked_as_any_other() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_round_written_by_hand_is_asked_where_it_may_be() {
+async fn a_round_written_by_hand_is_asked_if_the_client_supports_it() {
     let server = server(one(form(fields(json!({"user": {"type": "string"}})))));
     for revision in [Revision::V2025_11_25, Revision::V2026_07_28] {
         for (method, name) in [("tools/call", "tool"), ("prompts/get", "prompt")] {

@@ -77,7 +77,7 @@ fn processes_die_by_drawn_schedules() {
 }
 
 #[test]
-fn processes_stand_still_by_drawn_schedules() {
+fn processes_freeze_by_random_schedules() {
     die_by_drawn_schedules(cases() / 2, true, Common::in_memory);
 }
 

@@ -441,7 +441,7 @@ async fn what_a_client_has_chosen_is_known_to_other_processes() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_answer_in_a_batch_counts_beside_calls_and_unknown_answers() {
+async fn an_answer_in_a_batch_counts_next_to_calls_and_unknown_answers() {
     let shared = Shared::new();
     let session = shared
         .node()
@@ -475,7 +475,7 @@ async fn an_answer_in_a_batch_counts_beside_calls_and_unknown_answers() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_question_that_nobody_answers_is_over_at_its_time() {
+async fn a_question_without_an_answer_ends_at_its_deadline() {
     let shared = Shared::new();
     let session = shared.session().await;
     let mut stream = session.call(1, "tools/call", json!({"name": "book"})).await;

@@ -556,7 +556,7 @@ async fn active_sessions_of_the_largest_owner_are_ended_for_others() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_change_for_one_principal_reaches_nobody_else() {
+async fn a_change_for_one_principal_reaches_no_other_principal() {
     let server = Stage::default()
         .builder()
         .tool(Tool::new(

@@ -396,7 +396,7 @@ async fn a_flood_of_changes_is_told_once() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn sessions_that_nobody_uses_are_forgotten() {
+async fn unused_sessions_are_removed() {
     let stage = Stage::default();
     let client = stage.client();
     let idle = client.open(Revision::V2025_11_25).await;

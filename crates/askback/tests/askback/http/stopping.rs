@@ -191,7 +191,7 @@ async fn an_application_of_others_lets_calls_end_and_be_answered() {
 }
 
 #[tokio::test]
-async fn an_application_of_others_does_not_wait_for_ever() {
+async fn an_embedding_application_waits_up_to_a_limit() {
     let stage = Stage::default();
     let mut limits = Limits::default();
     limits.server.shutdown = Duration::from_millis(200);

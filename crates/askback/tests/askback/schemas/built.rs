@@ -173,7 +173,7 @@ fn a_forbidden_form_is_found_when_the_server_is_built() {
 }
 
 #[test]
-fn one_value_that_is_a_secret_by_its_message_is_found_before_anybody_is_asked() {
+fn a_value_whose_message_asks_for_a_secret_is_found_before_the_user_is_asked() {
     #[tool]
     async fn login(#[ask("What is your password?")] Ask(password): Ask<String>) -> Result<String> {
         Ok(password)

@@ -239,7 +239,7 @@ async fn a_task_that_was_left_is_taken_up_by_another_client() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_task_that_was_taken_up_is_cancelled_where_it_is_dropped() {
+async fn a_resumed_task_is_cancelled_if_its_handle_is_dropped() {
     let server = builder().build().unwrap();
     let task = leave_asking(&server, "reserve").await;
     let client = connecting(None).host(absent(&Arc::default()));

@@ -326,7 +326,7 @@ async fn a_token_that_should_be_bound_and_is_not_is_refused() {
 }
 
 #[tokio::test]
-async fn tokens_are_bound_where_both_sides_can() {
+async fn tokens_are_bound_if_both_sides_support_it() {
     for (issuer, server, wish, expected) in [
         (true, true, false, true),
         (true, false, false, false),

@@ -281,7 +281,7 @@ async fn requests_without_proofs_are_what_they_were() {
 }
 
 #[tokio::test]
-async fn a_proof_holds_a_nonce_where_the_server_wants_one() {
+async fn a_proof_needs_a_nonce_if_the_server_requires_one() {
     const MINUTES: u64 = 60_000;
     let time = Arc::new(AtomicU64::new(NOW));
     let protection = protection().require_dpop_nonce().unwrap();

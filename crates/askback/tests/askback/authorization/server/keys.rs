@@ -140,7 +140,7 @@ async fn a_service_has_its_keys_before_the_first_request() {
 }
 
 #[test]
-fn a_service_may_be_made_where_nothing_runs_yet() {
+fn a_service_can_be_created_outside_of_a_runtime() {
     let tokens = JwtVerifier::discover(ISSUER).unwrap();
     let protection = Protection::new(RESOURCE, tokens).unwrap();
     let server = builder(&Ran::default()).build().unwrap();

@@ -489,7 +489,7 @@ async fn a_long_pause_before_an_answer_goes_on_is_told_of_at_once() {
 }
 
 #[tokio::test]
-async fn an_answer_is_given_up_where_nothing_listens_any_more() {
+async fn an_answer_is_given_up_if_no_server_listens_any_more() {
     let crash = Arc::new(Notify::new());
     let crashed = Arc::clone(&crash);
     let server = Server::start(move |asked, _| match asked.what() {
