@@ -48,7 +48,7 @@ struct App {
     command: Option<Command>,
     #[command(flatten)]
     open: open::OpenArgs,
-    /// Print what completes the words of a command line in this shell
+    /// Print the completion script for this shell
     #[arg(long, value_name = "SHELL", exclusive = true, hide = true)]
     completions: Option<Shell>,
     /// Write manual pages into this folder

@@ -27,7 +27,7 @@ use crate::error::Error;
 pub(super) enum Command {
     /// list the tools
     Tools,
-    /// call one; what is missing is asked
+    /// call a tool; asks for missing arguments
     Call {
         /// its name, or SERVER/NAME of another server
         tool: String,
@@ -35,7 +35,7 @@ pub(super) enum Command {
         #[arg(value_name = "KEY=VALUE")]
         arguments: Vec<String>,
     },
-    /// call one, and go on meanwhile
+    /// call a tool in the background
     Begin {
         /// its name, or SERVER/NAME of another server
         tool: String,
@@ -43,7 +43,7 @@ pub(super) enum Command {
         #[arg(value_name = "KEY=VALUE")]
         arguments: Vec<String>,
     },
-    /// show what was begun, or the result of one
+    /// list the background calls, or show a result
     #[command(args_conflicts_with_subcommands = true)]
     Tasks {
         #[arg(value_name = "N")]
@@ -53,7 +53,7 @@ pub(super) enum Command {
     },
     /// list the prompts
     Prompts,
-    /// get one, as /NAME does; what is missing is asked
+    /// get a prompt, as /NAME does
     Prompt {
         /// its name, or SERVER/NAME of another server
         #[arg(value_name = "NAME")]
@@ -65,11 +65,11 @@ pub(super) enum Command {
     /// list the resources
     #[command(alias = "templates")]
     Resources,
-    /// list the skills, which /read reads
+    /// list the skills; /read shows one
     Skills,
-    /// read one
+    /// read a resource
     Read { uri: String },
-    /// show or choose the folders it may work in
+    /// show or choose the folders that the server may use
     #[command(args_conflicts_with_subcommands = true)]
     Roots {
         /// share these folders and no others; a folder called add is ./add
@@ -78,18 +78,18 @@ pub(super) enum Command {
         #[command(subcommand)]
         action: Option<RootsAction>,
     },
-    /// choose whether it may have a model reply
+    /// choose whether the server may use your model
     Sampling {
         #[arg(value_name = "ask|session|always|never", value_parser = permission())]
         permission: Option<Permission>,
     },
-    /// tell of its changes
+    /// report the changes of a resource
     Subscribe { uri: String },
-    /// tell no longer of its changes, or of any
+    /// stop reporting them, or all changes
     Unsubscribe { uri: Option<String> },
-    /// show the last result whole
+    /// show the whole last result
     More,
-    /// write what was received last, or a file in it
+    /// write the last result, or one of its files
     Save {
         /// a new file, which only you can read
         file: String,
@@ -107,34 +107,34 @@ pub(super) enum Command {
     Again,
     /// change the arguments of the last call, and make it again
     Edit,
-    /// find what the server does wrong
+    /// check the server for faults
     Check {
         /// a tool that may be called, and its arguments
         #[arg(value_name = "TOOL KEY=VALUE")]
         tools: Vec<String>,
     },
-    /// start the server again; says what is new
+    /// restart the server, and show what is new
     Restart { server: Option<String> },
-    /// list the servers, and which are there
+    /// list the servers and their state
     Servers,
-    /// talk to another server
+    /// switch to another server
     Server {
         #[arg(value_name = "NAME")]
         server: String,
     },
-    /// answer every question so, or play another client
+    /// give one answer to all questions, or play another client
     As {
         /// CLIENT such as codex, no-url or 2025-06-18, with commas between several
         #[arg(value_name = "decline | cancel | timeout | me | CLIENT")]
         who: Option<String>,
     },
-    /// let questions come to you again, after F8 or /mute
+    /// show questions again, after F8 or /mute
     Unmute,
-    /// show what the server tells models
+    /// show the server's instructions for models
     Instructions,
-    /// show what the server wrote to its standard error
+    /// show the server's standard error
     Stderr,
-    /// show the messages that travelled (F2), or those with a method or word
+    /// show the messages (F2), or those with a method or word
     #[command(args_conflicts_with_subcommands = true)]
     Wire {
         #[arg(value_name = "N | TEXT", allow_hyphen_values = true)]
@@ -142,10 +142,10 @@ pub(super) enum Command {
         #[command(subcommand)]
         action: Option<WireAction>,
     },
-    /// this list, or more on a command
+    /// show this list, or the help of a command
     #[command(alias = "?")]
     Help { command: Option<String> },
-    /// leave; so does Ctrl-D
+    /// leave, like Ctrl-D
     #[command(alias = "exit")]
     Quit,
 }
@@ -165,7 +165,7 @@ pub(super) struct Facts {
 /// What `/tasks` does with a call that was begun.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Subcommand)]
 pub(super) enum TaskAction {
-    /// wait until it has ended
+    /// wait for its end
     Wait {
         #[arg(value_name = "N")]
         number: u32,
@@ -180,12 +180,12 @@ pub(super) enum TaskAction {
 /// A change of the shared folders.
 #[derive(Debug, Clone, PartialEq, Eq, Subcommand)]
 pub(super) enum RootsAction {
-    /// share these as well
+    /// share these folders, too
     Add {
         #[arg(value_name = "DIR", required = true, allow_hyphen_values = true)]
         folders: Vec<String>,
     },
-    /// share these no longer
+    /// stop sharing these folders
     Remove {
         #[arg(value_name = "DIR", required = true, allow_hyphen_values = true)]
         folders: Vec<String>,
@@ -198,14 +198,14 @@ pub(super) enum RootsAction {
 /// What `/wire` does other than showing the newest messages.
 #[derive(Debug, Clone, PartialEq, Eq, Subcommand)]
 pub(super) enum WireAction {
-    /// show all that are kept
+    /// show all kept messages
     All,
     /// edit a request that was sent, and send it again
     Edit {
         #[arg(value_name = "N")]
         number: u64,
     },
-    /// write all that are kept to a new file
+    /// write all kept messages to a new file
     Save { file: String },
 }
 

@@ -256,7 +256,7 @@ fn a_command_is_explained_and_one_that_is_mistyped_is_named() {
     ran.on_travel()
         .expect(2)
         .says("  /tasks [N | wait N | cancel N]\n")
-        .says("  wait N                     wait until it has ended\n")
+        .says("  wait N                     wait for its end\n")
         .says("found no prompt and no command `tols`\n")
         .says("  Did you mean /tools?\n");
 }
@@ -267,14 +267,14 @@ fn the_descriptions_of_commands_are_aligned() {
     let beside = |command, does| format!("  {command:25}  {does}\n");
     let ran = ran
         .expect(0)
-        .says(&beside("/quit", "leave; so does Ctrl-D"))
+        .says(&beside("/quit", "leave, like Ctrl-D"))
         .says(&beside(
             "/begin TOOL [KEY=VALUE]…",
-            "call one, and go on meanwhile",
+            "call a tool in the background",
         ))
         .says(&beside(
             "/check [TOOL KEY=VALUE]…",
-            "find what the server does wrong",
+            "check the server for faults",
         ));
     let rows = ran.stderr.lines();
     let rows = rows.skip_while(|row| !row.starts_with("  /tools"));
