@@ -1,4 +1,4 @@
-//! A server that books tables, and asks before it does.
+//! A server that books tables and asks first.
 
 use askback::{Ctx, Form, Result, RunError, Server, ServerBuilder, tool};
 
@@ -24,7 +24,7 @@ async fn book_table(
     let question = format!("A table at {restaurant}?");
     let table: Table = ctx.elicit(question).await?.accepted()?;
     let place = if table.terrace { "outside" } else { "inside" };
-    // What is in a commit is done once, however often the client sends the answer.
+    // A commit runs at most once, even if the client sends its answer twice.
     let book = async move || Ok(format!("{restaurant}, {} guests, {place}", table.guests));
     let booking = ctx.commit("book", book).await?;
     Ok(format!("Booked: {booking}."))
