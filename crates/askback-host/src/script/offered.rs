@@ -95,12 +95,16 @@ fn fields_for(schema: &FormSchema) -> String {
         let default = field.default_value();
         default.is_some_and(|value| field.check(&value, &limits).is_ok())
     };
-    let required = schema.fields.iter().filter(|field| field.required);
-    let needed = required.filter(|field| !has_default(field));
-    let fields: Vec<_> = needed
-        .map(|field| format!("{}: …", word(&field.name)))
-        .collect();
-    fields.join(", ")
+    let is_needed = |field: &&Field| field.required && !has_default(field);
+    let mut fields: Vec<_> = schema.fields.iter().filter(is_needed).collect();
+    if fields.is_empty() {
+        // The defaults may be a no, which an empty rule would not show.
+        fields.extend(&schema.fields);
+    }
+    let fields = fields
+        .iter()
+        .map(|field| format!("{}: …", word(&field.name)));
+    fields.collect::<Vec<_>>().join(", ")
 }
 
 /// Words that some YAML version does not read as text. For example, `tool: null` would match every

@@ -9,6 +9,7 @@ mod indent;
 mod shared;
 mod show;
 mod state;
+#[cfg(feature = "web")]
 pub(crate) mod view;
 
 use std::{

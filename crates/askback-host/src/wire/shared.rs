@@ -49,6 +49,7 @@ impl SharedWire {
     }
 
     /// Notified when something was recorded.
+    #[cfg(feature = "web")]
     pub(crate) fn changes(&self) -> watch::Receiver<()> {
         self.0.changes.subscribe()
     }

@@ -25,6 +25,14 @@ fn a_rule_to_start_from_is_offered() {
         "answers:\n  - when: {key: \"no: \\\"\"}\n    accept: {\"a: b\": …}",
     );
     check(
+        &form(
+            "Sure?",
+            r#""value": {"type": "boolean", "default": false}"#,
+            "",
+        ),
+        "answers:\n  - when: {key: wishes}\n    accept: {value: …}",
+    );
+    check(
         &link_of_error("https://a.com/"),
         "answers:\n  - when: {mode: url, server: travel, host: a.com, tool: connect_calendar}\n    accept: true",
     );
