@@ -22,6 +22,7 @@ mod hold;
 mod park;
 mod recent_rounds;
 mod session;
+mod task_questions;
 mod upstream;
 
 use std::{
@@ -374,6 +375,7 @@ impl Drop for EndCalls {
     fn drop(&mut self) {
         self.0.parks().end();
         self.0.live_calls().end();
+        self.0.tasks().end_all();
     }
 }
 

@@ -38,9 +38,9 @@ use crate::{
 const OF_SESSION: RequestId = RequestId::Number(-1);
 
 pub(super) struct Upstream {
-    client: Client,
+    pub(super) client: Client,
     revision: Revision,
-    session: Arc<Session>,
+    pub(super) session: Arc<Session>,
     /// The capabilities of `Answers`, which answers on the client's behalf.
     lent: ClientCapabilities,
     limits: AskingLimits,
@@ -129,7 +129,10 @@ impl Upstream {
             let outcome = self.exchange(request.clone().into(), ctx, held).await;
             let (responses, state) = match outcome {
                 Ok(result) => match asks(self.revision, &result)? {
-                    None => return Ok(self.result(result)),
+                    None => {
+                        let result = self.done(&request, ctx, result)?;
+                        return Ok(self.result(result));
+                    }
                     Some(asks) => match self.answer_round(asks, &request, ctx, held).await? {
                         Round::Pass(asks) => {
                             self.remember(&request, asks)?;
@@ -282,6 +285,19 @@ impl Upstream {
         })
     }
 
+    fn done(
+        &self,
+        request: &OtherRequest,
+        ctx: &ForwardCtx,
+        result: Box<RawValue>,
+    ) -> Result<Box<RawValue>> {
+        let asks_here = self.lent != ClientCapabilities::default();
+        match asks_here && self.revision.era() == Era::Modern {
+            true => self.follow_task(request, ctx, result),
+            false => Ok(result),
+        }
+    }
+
     pub(super) fn result(&self, result: Box<RawValue>) -> Forwarded {
         Forwarded::Result {
             result: result.into(),
@@ -290,7 +306,7 @@ impl Upstream {
     }
 
     /// Returns the `_meta` of a request: the client's, with the capabilities of `Answers` added.
-    fn meta(&self, ctx: &ForwardCtx) -> Option<Box<Meta>> {
+    pub(super) fn meta(&self, ctx: &ForwardCtx) -> Option<Box<Meta>> {
         let mut meta = Meta {
             extra: ctx.meta().clone(),
             ..Meta::default()
@@ -378,6 +394,11 @@ impl Upstream {
         RawJson::new(&answer).map_err(Error::internal)
     }
 
+    /// Whether the client is asked this question, and not [`Answers`](super::Answers).
+    pub(super) fn is_for_client(&self, question: &InputRequest, ctx: &ForwardCtx) -> bool {
+        ctx.takes(question) && !self.session.answers_for(question)
+    }
+
     async fn answer_round(
         &self,
         asks: InputRequiredResult,
@@ -388,8 +409,7 @@ impl Upstream {
         if self.lent == ClientCapabilities::default() {
             return Ok(Round::Pass(asks));
         }
-        let is_own =
-            |question: &InputRequest| ctx.takes(question) && !self.session.answers_for(question);
+        let is_own = |question: &InputRequest| self.is_for_client(question, ctx);
         let is_passed = asks
             .input_requests
             .as_ref()

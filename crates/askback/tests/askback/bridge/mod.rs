@@ -9,6 +9,7 @@ mod questions;
 #[cfg(feature = "witness")]
 mod receipts;
 mod seam;
+mod tasks;
 
 use std::{
     future::Future,
