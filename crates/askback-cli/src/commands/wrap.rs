@@ -57,6 +57,8 @@ use crate::{
     error::{Error, Kind, Outcome},
     known_clients::KnownClient,
     locate::TargetArgs,
+    older::{self, AskingRevision},
+    parked::now,
     seconds::seconds,
     servers::HOLD,
     session::{self, SessionArgs, prepare},
@@ -360,6 +362,7 @@ pub async fn run(mut args: WrapArgs, outcome: &mut Outcome) -> Result<(), Error>
             "the server's questions are refused if the client cannot answer them: --answers FILE answers them",
         );
     }
+    let older = opener.older.clone();
     let bridge = match opener.reach {
         Reach::Start(command) => Bridge::new(move || command.clone().child()),
         Reach::Address(address) => {
@@ -381,6 +384,7 @@ pub async fn run(mut args: WrapArgs, outcome: &mut Outcome) -> Result<(), Error>
         })
         .on_event(move |event| events.event(event))
         .mark_clients(MARK)
+        .asks_in_older(move |failure| asks_in_older(&older, failure))
         .hold(move |client, has_progress| Hold {
             after: match hold {
                 Some(seconds) => Duration::from_secs(seconds),
@@ -533,6 +537,22 @@ fn keep_model_keys(target: &mut Target) {
             command.withheld.push(name.to_owned());
         }
     }
+}
+
+/// Whether the server is known to ask only in an older revision, or this text of a failed call says so.
+fn asks_in_older(server: &AskingRevision, failure: Option<&str>) -> bool {
+    let Some(said) = failure else {
+        return server.is_older(now());
+    };
+    let is_older = older::is_meant(said);
+    if is_older {
+        server.keep(None, now());
+        note(words!(
+            "the server can ask up to {} only, and is connected in it, if it speaks it",
+            older::REVISION.as_str()
+        ));
+    }
+    is_older
 }
 
 fn note(words: impl Into<Words>) {

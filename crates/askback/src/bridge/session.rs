@@ -112,6 +112,23 @@ impl Session {
         }
     }
 
+    /// Returns the session of a second connection to the server, for the same client.
+    pub(super) fn beside(&self) -> Self {
+        Self {
+            answers: Arc::clone(&self.answers),
+            event: self.event.clone(),
+            info: self.info.clone(),
+            limits: self.limits.clone(),
+            calls: Mutex::default(),
+            parks: Arc::clone(&self.parks),
+            live_calls: Arc::clone(&self.live_calls),
+            tasks: Arc::clone(&self.tasks),
+            subscriptions: Mutex::default(),
+            client: self.client.clone(),
+            server: self.server.clone(),
+        }
+    }
+
     /// Routes the client's questions and notifications to this session.
     pub(super) fn hear(self: &Arc<Self>, builder: ClientBuilder) -> ClientBuilder {
         // Weak references, because the session's subscriptions keep the client alive.

@@ -3,6 +3,7 @@
 mod handshakes;
 mod holds;
 mod hostile;
+mod older;
 mod parks;
 mod passing;
 mod questions;
