@@ -8,6 +8,7 @@ mod policy;
 
 use std::{
     env,
+    io::{IsTerminal as _, stdin},
     path::{Path, PathBuf},
     time::Duration,
 };
@@ -135,6 +136,7 @@ pub struct WrapArgs {
     /// The file with options for each server [default: askback/wrap.toml in the user's settings folder]
     #[arg(long, value_name = "FILE", conflicts_with_all = ["client", "doctor"])]
     policy: Option<PathBuf>,
+    // Hidden because the user's folder always works: this is for tests, and for the page that a test opens.
     /// The folder of the questions, in place of the user's
     #[arg(long, value_name = "FOLDER", hide = true)]
     asks: Option<PathBuf>,
@@ -394,6 +396,11 @@ pub async fn run(mut args: WrapArgs, outcome: &mut Outcome) -> Result<(), Error>
             place: place.to_owned(),
         })
         .limits(limits.clone());
+    if stdin().is_terminal() {
+        note(
+            "waiting for a client of MCP on the standard input. Clients start this command themselves: see askback wrap --in, or Ctrl-C",
+        );
+    }
     let channel = transport::stdio(limits.wire.message_bytes).map_err(broken)?;
     // Some clients stop their servers with a signal, which is not a failure. Hold the signals until the process ends.
     std::mem::forget(Terminations::hold());

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use crate::{
     first_contact::SERVER,
-    full::{CTRL_C, ENTER, REVIEW, TAB, Terminal},
+    full::{CTRL_C, CTRL_D, ENTER, REVIEW, TAB, Terminal},
     run::ASKBACK,
     scratch::Scratch,
 };
@@ -267,6 +267,7 @@ fn a_server_that_can_ask_in_2025_11_25_only_is_connected_in_it() {
     assert_eq!(client.call("order", &json!({})), "ordered");
     let said = client.end();
     assert!(said.contains("can ask up to 2025-11-25 only"), "{said}");
+    assert!(!said.contains("waiting for a client"), "{said}");
     // The next command begins in this revision.
     let mut client = start();
     assert_eq!(client.call("order", &json!({})), "ordered");
@@ -315,6 +316,15 @@ fn a_server_is_given_no_key_of_a_model_unless_the_command_line_names_it() {
 }
 
 #[cfg(unix)]
+#[test]
+fn a_person_at_a_terminal_is_told_what_the_command_waits_for() {
+    let words = ["wrap", "--", "cat"];
+    let mut terminal = Terminal::open_with(&words, 80, &[]);
+    terminal.until("waiting for a client of MCP");
+    terminal.press(CTRL_D);
+    assert_eq!(terminal.end(), Some(0));
+}
+
 #[test]
 fn a_signal_ends_the_command_and_its_server() {
     use rustix::process::{Pid, Signal, kill_process, test_kill_process};
