@@ -111,7 +111,7 @@ fn action<T>(answer: &Answer<T>) -> &'static str {
         Answer::Accepted(_) => "accept",
         Answer::Declined { .. } => "decline",
         Answer::Cancelled => "cancel",
-        Answer::DeclinedByClient => "declined by the client itself",
+        Answer::DeclinedByClient { .. } => "declined by the client itself",
     }
 }
 

@@ -1,5 +1,5 @@
-//! Servers that can ask only in an older revision. The Python SDKs speak 2026-07-28, in which a server asks with a
-//! result, but their tools ask with a request, which fails there.
+//! Servers that can ask only in an older revision. Most SDKs speak 2026-07-28, in which a server asks with a result, but
+//! their tools ask with a request, which fails there.
 
 use std::{collections::BTreeMap, path::PathBuf};
 
@@ -19,9 +19,12 @@ const ASKS: [&str; 3] = ["elicitation/create", "sampling/createMessage", "roots/
 const MAX_SERVERS: usize = 1_000;
 
 /// Whether a failed tool's message says that its server cannot ask in the current revision. Recognizes the messages
-/// of FastMCP 4 and of the Python SDK 2.
+/// of FastMCP 4, the SDKs 2 for Python and TypeScript, and rmcp 3.
 pub fn is_meant(said: &str) -> bool {
-    said.contains("server-initiated request")
+    let said = said.to_ascii_lowercase();
+    ["server-initiated request", "server-to-client request"]
+        .iter()
+        .any(|words| said.contains(words))
 }
 
 /// Like [`is_meant`], for a protocol error that names the request.
@@ -142,8 +145,11 @@ mod tests {
         let fastmcp =
             "elicitation via server-initiated requests is unavailable on 2026-07-28 connections.";
         let sdk = "Cannot send 'elicitation/create': this transport context has no back-channel for server-initiated requests.";
-        assert!(is_meant(fastmcp) && is_meant_by_error(fastmcp));
-        assert!(is_meant(sdk) && is_meant_by_error(sdk));
+        let typescript = "Server-to-client requests are not available on protocol revision 2026-07-28: 'elicitation/create' cannot be sent while serving a request on that revision.";
+        let rmcp = "server-to-client requests are not allowed on protocol 2026-07-28 or later; return InputRequiredResult instead";
+        for said in [fastmcp, sdk, typescript, rmcp] {
+            assert!(is_meant(said) && is_meant_by_error(said), "{said}");
+        }
         assert!(is_meant_by_error("roots/list is not supported"));
         for other in ["no pizza left", "the server is overloaded"] {
             assert!(!is_meant(other) && !is_meant_by_error(other), "{other}");

@@ -67,7 +67,7 @@ impl QuestionEnd {
 
 fn place(kind: FrontEndKind) -> &'static str {
     match kind {
-        FrontEndKind::Terminal => "in another terminal window",
+        FrontEndKind::Terminal => "in a terminal",
         FrontEndKind::Page => "on the page in a browser",
         FrontEndKind::Script => "by an answers file",
         FrontEndKind::Other => "in another window",

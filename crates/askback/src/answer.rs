@@ -21,7 +21,10 @@ pub enum Answer<T> {
     /// The client declined or cancelled by itself, without showing the question to a user: the client says so, or it
     /// took less than [`limits.asking.person_reaction`](crate::limits::AskingLimits::person_reaction). Clients that
     /// declare elicitation do this if no user is present, for example `claude -p`.
-    DeclinedByClient,
+    DeclinedByClient {
+        /// Why no user answered, if the client says so.
+        reason: Option<String>,
+    },
 }
 
 impl<T> Answer<T> {
@@ -43,7 +46,12 @@ impl<T> Answer<T> {
                 Err(Error::not_done("Nothing was done: the person declined."))
             }
             Self::Cancelled => Err(Error::not_done("Nothing was done: the person cancelled.")),
-            Self::DeclinedByClient => Err(Error::not_done(
+            Self::DeclinedByClient {
+                reason: Some(reason),
+            } => Err(Error::not_done(format!(
+                "Nothing was done: no person answered the question ({reason})."
+            ))),
+            Self::DeclinedByClient { reason: None } => Err(Error::not_done(
                 "Nothing was done: the client turned the question down by itself, and no person has \
                  read it. Use a client that shows such questions, with a person at it.",
             )),
@@ -54,7 +62,7 @@ impl<T> Answer<T> {
     pub fn ok(self) -> Option<T> {
         match self {
             Self::Accepted(value) => Some(value),
-            Self::Declined { .. } | Self::Cancelled | Self::DeclinedByClient => None,
+            Self::Declined { .. } | Self::Cancelled | Self::DeclinedByClient { .. } => None,
         }
     }
 
@@ -74,7 +82,7 @@ impl<T> Answer<T> {
             Self::Accepted(value) => Answer::Accepted(change(value)?),
             Self::Declined { reason } => Answer::Declined { reason },
             Self::Cancelled => Answer::Cancelled,
-            Self::DeclinedByClient => Answer::DeclinedByClient,
+            Self::DeclinedByClient { reason } => Answer::DeclinedByClient { reason },
         })
     }
 }

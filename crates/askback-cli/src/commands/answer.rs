@@ -113,6 +113,7 @@ pub struct AnswerArgs {
     /// Be the page that opens by itself: end if there is one, or if no program has had questions for a while
     #[arg(long, hide = true, requires = "web")]
     detached: bool,
+    // Hidden: see the option of `askback wrap`.
     /// The folder of the questions that come, in place of the user's
     #[arg(long, value_name = "FOLDER", hide = true, conflicts_with = "id")]
     asks: Option<PathBuf>,

@@ -8,6 +8,7 @@ mod policy;
 
 use std::{
     env,
+    io::{IsTerminal as _, stdin},
     path::{Path, PathBuf},
     time::Duration,
 };
@@ -57,6 +58,8 @@ use crate::{
     error::{Error, Kind, Outcome},
     known_clients::KnownClient,
     locate::TargetArgs,
+    older::{self, AskingRevision},
+    parked::now,
     seconds::seconds,
     servers::HOLD,
     session::{self, SessionArgs, prepare},
@@ -133,6 +136,7 @@ pub struct WrapArgs {
     /// The file with options for each server [default: askback/wrap.toml in the user's settings folder]
     #[arg(long, value_name = "FILE", conflicts_with_all = ["client", "doctor"])]
     policy: Option<PathBuf>,
+    // Hidden because the user's folder always works: this is for tests, and for the page that a test opens.
     /// The folder of the questions, in place of the user's
     #[arg(long, value_name = "FOLDER", hide = true)]
     asks: Option<PathBuf>,
@@ -360,6 +364,7 @@ pub async fn run(mut args: WrapArgs, outcome: &mut Outcome) -> Result<(), Error>
             "the server's questions are refused if the client cannot answer them: --answers FILE answers them",
         );
     }
+    let older = opener.older.clone();
     let bridge = match opener.reach {
         Reach::Start(command) => Bridge::new(move || command.clone().child()),
         Reach::Address(address) => {
@@ -381,6 +386,7 @@ pub async fn run(mut args: WrapArgs, outcome: &mut Outcome) -> Result<(), Error>
         })
         .on_event(move |event| events.event(event))
         .mark_clients(MARK)
+        .asks_in_older(move |failure| asks_in_older(&older, failure))
         .hold(move |client, has_progress| Hold {
             after: match hold {
                 Some(seconds) => Duration::from_secs(seconds),
@@ -390,6 +396,11 @@ pub async fn run(mut args: WrapArgs, outcome: &mut Outcome) -> Result<(), Error>
             place: place.to_owned(),
         })
         .limits(limits.clone());
+    if stdin().is_terminal() {
+        note(
+            "waiting for a client of MCP on the standard input. Clients start this command themselves: see askback wrap --in, or Ctrl-C",
+        );
+    }
     let channel = transport::stdio(limits.wire.message_bytes).map_err(broken)?;
     // Some clients stop their servers with a signal, which is not a failure. Hold the signals until the process ends.
     std::mem::forget(Terminations::hold());
@@ -533,6 +544,22 @@ fn keep_model_keys(target: &mut Target) {
             command.withheld.push(name.to_owned());
         }
     }
+}
+
+/// Whether the server is known to ask only in an older revision, or this text of a failed call says so.
+fn asks_in_older(server: &AskingRevision, failure: Option<&str>) -> bool {
+    let Some(said) = failure else {
+        return server.is_older(now());
+    };
+    let is_older = older::is_meant(said);
+    if is_older {
+        server.keep(None, now());
+        note(words!(
+            "the server can ask up to {} only, and is connected in it, if it speaks it",
+            older::REVISION.as_str()
+        ));
+    }
+    is_older
 }
 
 fn note(words: impl Into<Words>) {

@@ -9,7 +9,7 @@ use serde_json::json;
 
 /// A server of both eras. Its tool asks with a request, which its SDK cannot send in 2026-07-28: there the tool fails
 /// with the message of FastMCP. With `dies`, it exits after a question is answered.
-const SERVER: &str = r#"
+pub(crate) const SERVER: &str = r#"
 echo 'a line of the log' >&2
 modern=yes
 reply() { printf '{"jsonrpc":"2.0","id":%s,"result":%s}\n' "$id" "$1"; }

@@ -11,7 +11,8 @@ use std::{
 use serde_json::{Value, json};
 
 use crate::{
-    full::{CTRL_C, ENTER, REVIEW, TAB, Terminal},
+    first_contact::SERVER,
+    full::{CTRL_C, CTRL_D, ENTER, REVIEW, TAB, Terminal},
     run::ASKBACK,
     scratch::Scratch,
 };
@@ -51,13 +52,24 @@ impl Client {
         words: &[&str],
         keys: &[&str],
     ) -> Self {
+        let keys = keys.iter().map(|key| (*key, "a secret"));
+        Self::start_with(scratch, revision, words, keys)
+    }
+
+    /// Like [`Client::start`], with more variables.
+    fn start_with<'a>(
+        scratch: &Scratch,
+        revision: &'static str,
+        words: &[&str],
+        variables: impl IntoIterator<Item = (&'a str, &'a str)>,
+    ) -> Self {
         let mut child = Command::new(ASKBACK)
             .arg("wrap")
             .args(words)
             .current_dir(scratch.path("."))
             .env_clear()
             .env("PATH", std::env::var_os("PATH").unwrap_or_default())
-            .envs(keys.iter().map(|key| (key, "a secret")))
+            .envs(variables)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
@@ -239,6 +251,30 @@ fn a_policy_has_the_options_of_a_server() {
 }
 
 #[test]
+fn a_server_that_can_ask_in_2025_11_25_only_is_connected_in_it() {
+    let scratch = Scratch::new("wrap-older");
+    let state = scratch.path("state").display().to_string();
+    scratch.file("server.sh", SERVER);
+    scratch.file("answers.yaml", "answers: [{accept: {count: 3}}]");
+    let words = ["--answers", "answers.yaml", "--", "sh", "server.sh"];
+    let start = || {
+        let variables = [("XDG_STATE_HOME", &*state)];
+        Client::start_with(&scratch, "2026-07-28", &words, variables)
+    };
+    let mut client = start();
+    let first = client.call("order", &json!({}));
+    assert!(first.contains("Call `order` again"), "{first}");
+    assert_eq!(client.call("order", &json!({})), "ordered");
+    let said = client.end();
+    assert!(said.contains("can ask up to 2025-11-25 only"), "{said}");
+    assert!(!said.contains("waiting for a client"), "{said}");
+    // The next command begins in this revision.
+    let mut client = start();
+    assert_eq!(client.call("order", &json!({})), "ordered");
+    client.end();
+}
+
+#[test]
 fn a_call_whose_answer_takes_long_is_given_back_and_made_again() {
     let scratch = Scratch::new("wrap-hold");
     scratch.file(
@@ -280,6 +316,15 @@ fn a_server_is_given_no_key_of_a_model_unless_the_command_line_names_it() {
 }
 
 #[cfg(unix)]
+#[test]
+fn a_person_at_a_terminal_is_told_what_the_command_waits_for() {
+    let words = ["wrap", "--", "cat"];
+    let mut terminal = Terminal::open_with(&words, 80, &[]);
+    terminal.until("waiting for a client of MCP");
+    terminal.press(CTRL_D);
+    assert_eq!(terminal.end(), Some(0));
+}
+
 #[test]
 fn a_signal_ends_the_command_and_its_server() {
     use rustix::process::{Pid, Signal, kill_process, test_kill_process};

@@ -503,6 +503,17 @@ fn options_of_the_command_are_in_the_entry() {
 }
 
 #[test]
+fn what_to_do_next_names_the_server() {
+    let machine = Machine::new("next");
+    let file = "user/.codex/config.toml";
+    machine.write(file, "[mcp_servers.far]\nurl = \"https://far.test/mcp\"\n");
+    let missing = "Codex has no server called `fra`. It has:";
+    machine.says(&["--in", "codex", "fra"], 2, &[missing]);
+    let sign_in = "sign in once: askback list --url https://far.test/mcp";
+    machine.says(&["--in", "codex", "far"], 0, &[sign_in]);
+}
+
+#[test]
 fn a_file_that_cannot_be_changed_is_left_alone() {
     for (client, path, text, says) in [
         (

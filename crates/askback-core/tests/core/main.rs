@@ -15,6 +15,7 @@ mod limits;
 mod protocol;
 mod question;
 mod received;
+mod refusal;
 mod response;
 mod revision;
 mod sampling;

@@ -21,6 +21,7 @@ use crate::transport::ChannelEnds;
 /// How many messages are read while the bridge connects to the server. More wait in the channel.
 const MAX_KEPT_MESSAGES: usize = 16;
 
+#[derive(Clone)]
 pub(super) struct ClientGreeting {
     pub(super) message: Vec<u8>,
     pub(super) id: RequestId,

@@ -361,10 +361,7 @@ impl HoldingUpstream {
             hold.place,
             hold.keep.as_secs() / 60
         );
-        if request.method() != "tools/call" {
-            return Err(Error::protocol(ErrorObject::internal(words)));
-        }
-        upstream::tool_error(words)
+        upstream::call_error(request, words)
     }
 }
 

@@ -19,9 +19,11 @@
 mod greeting;
 mod held;
 mod hold;
+mod older_server;
 mod park;
 mod recent_rounds;
 mod session;
+mod task_questions;
 mod upstream;
 
 use std::{
@@ -44,7 +46,10 @@ use askback_core::{
 pub use self::hold::Hold;
 pub use crate::server::forward::{Forward, ForwardClient, ForwardCtx, Forwarded};
 
-use self::{greeting::ClientGreeting, held::HoldingUpstream, session::Session, upstream::Upstream};
+use self::{
+    greeting::ClientGreeting, held::HoldingUpstream, older_server::OlderServer, session::Session,
+    upstream::Upstream,
+};
 use crate::{
     client::{Client, ClientBehind, ClientError, Event, HostQuestion},
     entropy::entropy,
@@ -142,6 +147,9 @@ impl Answers for NoAnswers {
 /// How calls of a client are held, by its description and whether it takes progress.
 type HoldFor = Arc<dyn Fn(&Implementation, bool) -> Hold + Send + Sync>;
 
+/// Whether a server asks only on a session, by the text of a failed call.
+type IsOlder = Arc<dyn Fn(Option<&str>) -> bool + Send + Sync>;
+
 /// Connects each client to its own upstream server.
 ///
 /// If both sides speak the same revision, requests and results pass unchanged, even unknown methods and members.
@@ -156,6 +164,7 @@ pub struct Bridge {
     /// The suffix of client titles.
     mark: String,
     hold: Option<HoldFor>,
+    is_older: Option<IsOlder>,
     limits: Limits,
 }
 
@@ -168,6 +177,7 @@ impl Bridge {
             event: None,
             mark: String::new(),
             hold: None,
+            is_older: None,
             limits: Limits::default(),
         }
     }
@@ -207,6 +217,20 @@ impl Bridge {
         hold: impl Fn(&Implementation, bool) -> Hold + Send + Sync + 'static,
     ) -> Self {
         self.hold = Some(Arc::new(hold));
+        self
+    }
+
+    /// Sets what recognizes a server that speaks 2026-07-28 but can ask only in older revisions. `is_older` gets `None`
+    /// when a client of 2026-07-28 connects, and later the text of each call that failed.
+    ///
+    /// Such a server is connected with a session, if it has sessions. The call that failed is not repeated, because it
+    /// may have had an effect before it asked. Its result says that it can be made again.
+    #[must_use]
+    pub fn asks_in_older(
+        mut self,
+        is_older: impl Fn(Option<&str>) -> bool + Send + Sync + 'static,
+    ) -> Self {
+        self.is_older = Some(Arc::new(is_older));
         self
     }
 
@@ -256,7 +280,12 @@ impl Bridge {
         let _ending = EndCalls(Arc::clone(&session));
         let (mut kept, mut replaced) = (Vec::new(), None);
         let connected = {
-            let mut connecting = pin!(self.connect(&client, &session));
+            let is_older = self
+                .is_older
+                .as_ref()
+                .is_some_and(|is_older| is_older(None));
+            let has_session = client.revision.era() == Era::Legacy || is_older;
+            let mut connecting = pin!(self.connect(&client, &session, has_session));
             loop {
                 let may_be_replaced = client.revision.era() == Era::Modern && replaced.is_none();
                 tokio::select! {
@@ -274,7 +303,8 @@ impl Bridge {
             Ok(upstream) => upstream,
             Err(error) => return refuse(ends, &client, &upstream::error_object(error)).await,
         };
-        let served = match self.open(&client, &session, upstream.clone()) {
+        let older = self.older_server(&client, &session, &upstream);
+        let served = match self.open(&client, &session, upstream.clone(), older.clone()) {
             Ok(server) => {
                 let received = iter::once(client.message).chain(kept).collect();
                 server.serve_on(ends, received, signal).await
@@ -282,6 +312,9 @@ impl Bridge {
             Err(error) => refuse(ends, &client, &error).await,
         };
         upstream.close().await;
+        if let Some(older) = older {
+            older.close().await;
+        }
         served
     }
 
@@ -289,6 +322,7 @@ impl Bridge {
         &self,
         client: &ClientGreeting,
         session: &Arc<Session>,
+        has_session: bool,
     ) -> Result<Client, ClientError> {
         let lent = self.answers.capabilities();
         // Use the client's revision, so that little has to be converted, unless it has no links and they are opened on
@@ -296,7 +330,7 @@ impl Bridge {
         let has_links = client.revision.facts().elicitation_url;
         let wish = match lent.elicits_url() && !has_links {
             true => Revision::LATEST_LEGACY,
-            false => client.revision,
+            false => client.revision.min(Revision::LATEST_LEGACY),
         };
         // The bridge does not pass the server's tasks on to the client.
         let capabilities = ClientCapabilities {
@@ -306,7 +340,7 @@ impl Bridge {
         let behind = ClientBehind {
             info: marked(client.info.clone(), &self.mark),
             capabilities,
-            session: (client.revision.era() == Era::Legacy).then_some(wish),
+            session: has_session.then_some(wish),
         };
         let builder = Client::builder("", "")
             .limits(self.limits.clone())
@@ -315,11 +349,56 @@ impl Bridge {
         session.hear(builder).connect_over(transport).await
     }
 
+    fn upstream_of(
+        &self,
+        client: &ClientGreeting,
+        session: Arc<Session>,
+        upstream: Client,
+    ) -> Upstream {
+        Upstream::new(
+            upstream,
+            session,
+            self.answers.capabilities(),
+            self.limits.asking.clone(),
+            client.revision.era() == Era::Legacy,
+            self.mark.clone(),
+        )
+    }
+
+    /// Returns the second connection to the server, which is opened if the server cannot ask on the first.
+    fn older_server(
+        &self,
+        client: &ClientGreeting,
+        session: &Arc<Session>,
+        upstream: &Client,
+    ) -> Option<Arc<OlderServer>> {
+        let is_older = self.is_older.clone()?;
+        if [client.revision, upstream.revision()] != [Revision::V2026_07_28; 2] {
+            return None;
+        }
+        let (bridge, client) = (self.clone(), client.clone());
+        let session = Arc::downgrade(session);
+        Some(Arc::new(OlderServer::new(is_older, move || {
+            let (bridge, client) = (bridge.clone(), client.clone());
+            let session = session.upgrade();
+            Box::pin(async move {
+                let session = Arc::new(session?.beside());
+                let upstream = bridge.connect(&client, &session, true).await.ok()?;
+                if upstream.revision().era() == Era::Modern {
+                    upstream.close().await;
+                    return None;
+                }
+                Some(bridge.upstream_of(&client, session, upstream))
+            })
+        })))
+    }
+
     fn open(
         &self,
         client: &ClientGreeting,
         session: &Arc<Session>,
         upstream: Client,
+        older: Option<Arc<OlderServer>>,
     ) -> Result<Server, ErrorObject> {
         let greeting = upstream.greeting();
         let revision = match (client.revision.era(), greeting.revision.era()) {
@@ -333,14 +412,8 @@ impl Bridge {
         let random = entropy::<32>().map_err(|error| ErrorObject::internal(error.to_string()))?;
         let info = greeting.server.clone().unwrap_or_default();
         let roots = upstream.clone();
-        let to = Upstream::new(
-            upstream,
-            Arc::clone(session),
-            self.answers.capabilities(),
-            self.limits.asking.clone(),
-            client.revision.era() == Era::Legacy,
-            self.mark.clone(),
-        );
+        let to = self.upstream_of(client, Arc::clone(session), upstream);
+        let to = to.with_older(older);
         let server = Server::new(info.name.clone(), info.version.clone())
             // A state opens only on the connection that issued it.
             .keys(KeySource::Ring(KeyRing::new(Key::new(&random))))
@@ -374,6 +447,7 @@ impl Drop for EndCalls {
     fn drop(&mut self) {
         self.0.parks().end();
         self.0.live_calls().end();
+        self.0.tasks().end_all();
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::{
     collections::HashMap,
+    future::Future,
     sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak},
     time::Duration,
 };
@@ -26,6 +27,7 @@ use super::{
     Answers, ForwardClient, ForwardCtx,
     held::{LiveCall, LiveCalls},
     park::{Park, Parks},
+    task_questions::TaskQuestions,
     upstream::error_object,
 };
 use crate::{
@@ -51,7 +53,8 @@ pub(super) struct Session {
     calls: Mutex<HashMap<CallId, CallInProgress>>,
     parks: Arc<Parks>,
     live_calls: Arc<LiveCalls>,
-    /// The tasks of the subscriptions, by the client's request id.
+    tasks: Arc<TaskQuestions>,
+    /// The Tokio tasks of the subscriptions, by the client's request id.
     subscriptions: Mutex<HashMap<RequestId, AbortOnDrop>>,
     client: OnceLock<ForwardClient>,
     server: OnceLock<Weak<Shared>>,
@@ -102,9 +105,27 @@ impl Session {
             calls: Mutex::default(),
             parks: Arc::default(),
             live_calls: Arc::default(),
+            tasks: Arc::default(),
             subscriptions: Mutex::default(),
             client: OnceLock::new(),
             server: OnceLock::new(),
+        }
+    }
+
+    /// Returns the session of a second connection to the server, for the same client.
+    pub(super) fn beside(&self) -> Self {
+        Self {
+            answers: Arc::clone(&self.answers),
+            event: self.event.clone(),
+            info: self.info.clone(),
+            limits: self.limits.clone(),
+            calls: Mutex::default(),
+            parks: Arc::clone(&self.parks),
+            live_calls: Arc::clone(&self.live_calls),
+            tasks: Arc::clone(&self.tasks),
+            subscriptions: Mutex::default(),
+            client: self.client.clone(),
+            server: self.server.clone(),
         }
     }
 
@@ -202,6 +223,10 @@ impl Session {
 
     pub(super) fn live_calls(&self) -> &Arc<LiveCalls> {
         &self.live_calls
+    }
+
+    pub(super) fn tasks(&self) -> &TaskQuestions {
+        &self.tasks
     }
 
     async fn elicit(&self, question: HostQuestion) -> Result<ElicitResult> {
@@ -316,6 +341,11 @@ impl Session {
         self.answers.answer_unless(question, withdrawal).await
     }
 
+    /// Answers a question of a server's task, which belongs to no call in progress.
+    pub(super) async fn answer_for_task(&self, question: HostQuestion) -> Result<InputResponse> {
+        self.answers.answer(question).await
+    }
+
     /// If this call already opened the link, returns how long to wait before giving the same answer again.
     fn asks_link_again(&self, call: CallId, link: &str) -> Option<Duration> {
         let mut calls = self.calls();
@@ -409,6 +439,10 @@ impl Session {
         }
     }
 
+    pub(super) fn note(&self, what: String) {
+        self.handle(Event::Note(what));
+    }
+
     fn notify(&self, notification: ServerNotification) {
         if let Some(client) = self.client.get() {
             client.notify(notification);
@@ -460,7 +494,7 @@ impl Session {
             .is_some_and(|client| client.end_subscription(id, error.as_ref()));
         if let (false, Some(error)) = (is_told, error) {
             let why = format!("a subscription was refused: {}", error.message);
-            self.handle(Event::Note(why));
+            self.note(why);
         }
     }
 
@@ -475,7 +509,17 @@ impl Session {
     }
 }
 
-struct AbortOnDrop(AbortHandle);
+pub(super) struct AbortOnDrop(AbortHandle);
+
+impl AbortOnDrop {
+    pub(super) fn spawn(work: impl Future<Output = ()> + Send + 'static) -> Self {
+        Self(tokio::spawn(work).abort_handle())
+    }
+
+    pub(super) fn is_finished(&self) -> bool {
+        self.0.is_finished()
+    }
+}
 
 impl Drop for AbortOnDrop {
     fn drop(&mut self) {

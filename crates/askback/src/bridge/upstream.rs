@@ -24,6 +24,7 @@ use super::{
     held::LiveCall,
     hold::CallKey,
     marked,
+    older_server::{OlderServer, failure},
     park::{Park, RoundEnd},
     recent_rounds::RecentRounds,
     session::Session,
@@ -38,9 +39,9 @@ use crate::{
 const OF_SESSION: RequestId = RequestId::Number(-1);
 
 pub(super) struct Upstream {
-    client: Client,
-    revision: Revision,
-    session: Arc<Session>,
+    pub(super) client: Client,
+    pub(super) revision: Revision,
+    pub(super) session: Arc<Session>,
     /// The capabilities of `Answers`, which answers on the client's behalf.
     lent: ClientCapabilities,
     limits: AskingLimits,
@@ -48,6 +49,7 @@ pub(super) struct Upstream {
     has_session: bool,
     mark: String,
     recent: RecentRounds,
+    older: Option<Arc<OlderServer>>,
 }
 
 /// A round in which the client gets only some of the server's questions.
@@ -80,7 +82,13 @@ impl Upstream {
             has_session,
             mark,
             recent: RecentRounds::default(),
+            older: None,
         }
+    }
+
+    /// Sets the second connection for a server that cannot ask on this one.
+    pub(super) fn with_older(self, older: Option<Arc<OlderServer>>) -> Self {
+        Self { older, ..self }
     }
 
     pub(super) async fn answer(
@@ -89,6 +97,11 @@ impl Upstream {
         ctx: ForwardCtx,
         held: Option<&Arc<LiveCall>>,
     ) -> Result<Forwarded> {
+        if let (ClientRequest::Other(request), Some(older)) = (&request, &self.older)
+            && let Some(answer) = older.answer(request, &ctx, held).await
+        {
+            return answer;
+        }
         match request {
             ClientRequest::Other(request) if ctx.revision() == self.revision => {
                 self.pass(*request, &ctx, held).await
@@ -102,6 +115,16 @@ impl Upstream {
             }
             request => self.choose(request, &ctx).await,
         }
+    }
+
+    /// The future of [`Upstream::answer`] contains this one: the second connection answers for the first.
+    pub(super) fn answer_boxed<'a>(
+        &'a self,
+        request: ClientRequest,
+        ctx: ForwardCtx,
+        held: Option<&'a Arc<LiveCall>>,
+    ) -> BoxFuture<'a, Result<Forwarded>> {
+        Box::pin(self.answer(request, ctx, held))
     }
 
     async fn exchange(
@@ -129,7 +152,15 @@ impl Upstream {
             let outcome = self.exchange(request.clone().into(), ctx, held).await;
             let (responses, state) = match outcome {
                 Ok(result) => match asks(self.revision, &result)? {
-                    None => return Ok(self.result(result)),
+                    None => {
+                        if let (Some(older), Some(failure)) = (&self.older, failure(&result))
+                            && let Some(answer) = older.replace(&request, &failure).await
+                        {
+                            return answer;
+                        }
+                        let result = self.done(&request, ctx, result)?;
+                        return Ok(self.result(result));
+                    }
                     Some(asks) => match self.answer_round(asks, &request, ctx, held).await? {
                         Round::Pass(asks) => {
                             self.remember(&request, asks)?;
@@ -143,7 +174,14 @@ impl Upstream {
                     },
                 },
                 Err(ClientError::Server(error)) => match self.links(&error, &request, ctx) {
-                    None => return Err(Error::protocol(error)),
+                    None => {
+                        if let Some(older) = &self.older
+                            && let Some(answer) = older.replace(&request, &error.message).await
+                        {
+                            return answer;
+                        }
+                        return Err(Error::protocol(error));
+                    }
                     Some(links) => {
                         self.open_links(links, &request, held).await?;
                         (None, None)
@@ -243,10 +281,7 @@ impl Upstream {
         let why = format!(
             "{why} It is not known whether the call took effect: check that before you call again."
         );
-        if request.method() != "tools/call" {
-            return Err(Error::protocol(ErrorObject::internal(why)));
-        }
-        tool_error(why)
+        call_error(request, why)
     }
 
     async fn convert(
@@ -282,6 +317,19 @@ impl Upstream {
         })
     }
 
+    fn done(
+        &self,
+        request: &OtherRequest,
+        ctx: &ForwardCtx,
+        result: Box<RawValue>,
+    ) -> Result<Box<RawValue>> {
+        let asks_here = self.lent != ClientCapabilities::default();
+        match asks_here && self.revision.era() == Era::Modern {
+            true => self.follow_task(request, ctx, result),
+            false => Ok(result),
+        }
+    }
+
     pub(super) fn result(&self, result: Box<RawValue>) -> Forwarded {
         Forwarded::Result {
             result: result.into(),
@@ -290,7 +338,7 @@ impl Upstream {
     }
 
     /// Returns the `_meta` of a request: the client's, with the capabilities of `Answers` added.
-    fn meta(&self, ctx: &ForwardCtx) -> Option<Box<Meta>> {
+    pub(super) fn meta(&self, ctx: &ForwardCtx) -> Option<Box<Meta>> {
         let mut meta = Meta {
             extra: ctx.meta().clone(),
             ..Meta::default()
@@ -378,6 +426,11 @@ impl Upstream {
         RawJson::new(&answer).map_err(Error::internal)
     }
 
+    /// Whether the client is asked this question, and not [`Answers`](super::Answers).
+    pub(super) fn is_for_client(&self, question: &InputRequest, ctx: &ForwardCtx) -> bool {
+        ctx.takes(question) && !self.session.answers_for(question)
+    }
+
     async fn answer_round(
         &self,
         asks: InputRequiredResult,
@@ -388,8 +441,7 @@ impl Upstream {
         if self.lent == ClientCapabilities::default() {
             return Ok(Round::Pass(asks));
         }
-        let is_own =
-            |question: &InputRequest| ctx.takes(question) && !self.session.answers_for(question);
+        let is_own = |question: &InputRequest| self.is_for_client(question, ctx);
         let is_passed = asks
             .input_requests
             .as_ref()
@@ -538,7 +590,15 @@ fn round_of(request: &OtherRequest) -> (Option<String>, Option<InputResponses>) 
     (round.request_state, round.input_responses)
 }
 
-pub(super) fn tool_error(why: impl Into<String>) -> Result<Forwarded> {
+/// Returns an error for a model: the result of a tool, or else a protocol error.
+pub(super) fn call_error(request: &OtherRequest, why: String) -> Result<Forwarded> {
+    match request.method() {
+        "tools/call" => tool_error(why),
+        _ => Err(Error::protocol(ErrorObject::internal(why))),
+    }
+}
+
+fn tool_error(why: impl Into<String>) -> Result<Forwarded> {
     Ok(Forwarded::Result {
         result: RawJson::new(&CallToolResult::error(why)).map_err(Error::internal)?,
         revision: Revision::LATEST_LEGACY,

@@ -394,17 +394,14 @@ fn read_form<T>(checked: CheckedAnswer, read: Read<T>) -> Result<Answer<T>, AskE
 
 pub(crate) fn by_action(result: ElicitResult) -> Answer<Content> {
     let by = result.meta.as_ref().and_then(|meta| meta.answered_by());
+    let reason = result.meta.as_ref().and_then(|meta| meta.reason());
+    let reason = reason.map(str::to_owned);
     match result.action {
         ElicitAction::Decline | ElicitAction::Cancel if by == Some(AnswerSource::Client) => {
-            Answer::DeclinedByClient
+            Answer::DeclinedByClient { reason }
         }
         ElicitAction::Accept => Answer::Accepted(result.content.unwrap_or_default()),
-        ElicitAction::Decline => {
-            let reason = result.meta.as_ref().and_then(|meta| meta.reason());
-            Answer::Declined {
-                reason: reason.map(str::to_owned),
-            }
-        }
+        ElicitAction::Decline => Answer::Declined { reason },
         ElicitAction::Cancel => Answer::Cancelled,
     }
 }

@@ -141,7 +141,7 @@ fn told<T: Form>(answer: Answer<T>) -> String {
     let (action, content) = match answer {
         Answer::Accepted(form) => ("accept", Value::Object(form.write())),
         Answer::Declined { .. } => ("decline", Value::Null),
-        Answer::Cancelled | Answer::DeclinedByClient => ("cancel", Value::Null),
+        Answer::Cancelled | Answer::DeclinedByClient { .. } => ("cancel", Value::Null),
     };
     format!("action={action}, content={content}")
 }

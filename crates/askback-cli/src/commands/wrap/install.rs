@@ -117,11 +117,10 @@ impl FoundEntry {
             known.extend(entries.into_iter().map(|(_, name, _)| line(&name)));
         }
         let title = client.title();
-        let error = words!("{} has no server called `{}`", title, given(name));
-        let error = Error::usage(error);
+        let missing = words!("{} has no server called `{}`", title, given(name));
         Err(match known.is_empty() {
-            true => error.hint("It has no servers."),
-            false => error.hint("It has:").quoting(known.join(", ")),
+            true => Error::usage(missing).hint("It has no servers."),
+            false => Error::usage(words!("{}. It has:", missing)).quoting(known.join(", ")),
         })
     }
 
@@ -205,8 +204,11 @@ pub fn install(client: &'static KnownClient, name: &str, options: &[String]) -> 
     found.file.replace(&text)?;
     found.put_change(&mut page, &found.entry, &wrapped);
     page.line(words!("Backup: {}", given(backup.display())));
-    if shape.url(&found.entry).is_some() {
-        page.line("If the server wants a sign-in, sign in once: askback list --url URL");
+    if let Some(url) = shape.url(&found.entry) {
+        page.line(words!(
+            "If the server wants a sign-in, sign in once: askback list --url {}",
+            given(shell_word(url))
+        ));
     }
     if EntryShape::is_disabled(&wrapped) {
         page.line(words!(

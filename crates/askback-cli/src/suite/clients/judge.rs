@@ -138,7 +138,7 @@ impl Flaw {
             }
             Self::SamplingUndeclared => "Let the tool work without a model.",
             Self::AsksInOlderAlone => {
-                "In the newest revision, return the questions as an InputRequiredResult, and read the answers in the next call."
+                "In the newest revision, return the questions as an InputRequiredResult, and read the answers in the next call. Without a change, `askback wrap -- SERVER` asks in an older revision."
             }
             Self::NoConnection => "Support the revision of the client.",
         }
@@ -152,6 +152,7 @@ impl Flaw {
                 | Self::LinksUndeclared
                 | Self::NoLinksInRevision
                 | Self::NoFormsInRevision
+                | Self::AsksInOlderAlone
         )
     }
 

@@ -191,8 +191,7 @@ fn put_note(page: &mut Page, number: usize, note: &Note<'_>, with_fixes: bool) {
         page.quote_line("   ", ended.text.clone());
     }
     let has = |is: fn(Flaw) -> bool| note.cell.reasons.iter().any(|reason| is(reason.flaw));
-    // `wrap` speaks to the server in its client's revision.
-    if !with_fixes && has(Flaw::is_wrapped) && !has(|flaw| flaw == Flaw::AsksInOlderAlone) {
+    if !with_fixes && has(Flaw::is_wrapped) {
         page.item(
             "   ",
             Style::Dim,

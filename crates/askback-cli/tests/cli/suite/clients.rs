@@ -188,6 +188,15 @@ fn a_server_that_asks_in_an_older_revision_alone_is_known() {
     let undeclared = Some(("unreachable", "forms-undeclared".to_owned()));
     assert_eq!(of("opencode"), undeclared);
     assert_eq!(report["tools"][0]["asked"], json!(["form"]));
+
+    let run = Run::new("clients-older-hint", &["test", "suite.yaml", "--clients"]);
+    run.scratch.file("old.sh", OLDER);
+    run.scratch.file("suite.yaml", CASES);
+    let ran = run.and(&["--filter", "asks", "--", "sh", "old.sh"]).run();
+    let hint = "`askback wrap -- SERVER` asks the user instead.";
+    ran.expect(0)
+        .prints("the server asks only in older")
+        .prints(hint);
 }
 
 #[test]

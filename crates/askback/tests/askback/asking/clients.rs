@@ -144,7 +144,23 @@ fn name_of(answer: &Answer<Seat>) -> &'static str {
         Answer::Accepted(_) => "accepted",
         Answer::Declined { .. } => "declined",
         Answer::Cancelled => "cancelled",
-        Answer::DeclinedByClient => "declined by the client",
+        Answer::DeclinedByClient { .. } => "declined by the client",
+    }
+}
+
+#[test]
+fn a_result_says_why_no_person_answered() {
+    for (reason, said) in [
+        (None, "by itself, and no person has read it"),
+        (
+            Some("no answer came in time"),
+            "no person answered the question (no answer came in time)",
+        ),
+    ] {
+        let reason = reason.map(str::to_owned);
+        let error = Answer::<Seat>::DeclinedByClient { reason }.accepted();
+        let error = error.err().expect("nothing was accepted");
+        assert!(error.message().contains(said), "{}", error.message());
     }
 }
 

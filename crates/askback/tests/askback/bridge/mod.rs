@@ -3,12 +3,14 @@
 mod handshakes;
 mod holds;
 mod hostile;
+mod older;
 mod parks;
 mod passing;
 mod questions;
 #[cfg(feature = "witness")]
 mod receipts;
 mod seam;
+mod tasks;
 
 use std::{
     future::Future,

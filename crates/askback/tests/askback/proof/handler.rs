@@ -301,7 +301,7 @@ fn said_note(said: Answer<String>) -> String {
         Answer::Accepted(note) => note,
         Answer::Declined { .. } => "no".to_owned(),
         Answer::Cancelled => "neither".to_owned(),
-        Answer::DeclinedByClient => "nobody".to_owned(),
+        Answer::DeclinedByClient { .. } => "nobody".to_owned(),
     }
 }
 
