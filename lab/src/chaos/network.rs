@@ -11,7 +11,7 @@ use std::{
 const PORT: u16 = 8000;
 
 pub(super) struct Network {
-    /// What all names begin with.
+    /// The beginning of all names.
     name: String,
     count: usize,
 }
@@ -95,7 +95,7 @@ impl Drop for Network {
         for side in Side::ALL {
             lines += &format!("link del {name}{}\n", side.word());
         }
-        // What a failed start has not made is missing.
+        // After a failed start, some of them do not exist.
         let _ = ip(&["-force"], &lines);
     }
 }
