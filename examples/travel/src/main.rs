@@ -8,6 +8,8 @@
 //!   `travel.key` in the current folder. `--bus nats://HOST:PORT` or `--bus redis://HOST:PORT` reports changes to the
 //!   processes; by default the database does.
 //! - `cargo run -p askback-travel -- --status DATABASE`: prints what is waiting in a fleet's journal.
+//!
+//! `RUST_LOG` chooses what is logged to stderr, such as `RUST_LOG=info,askback=debug`.
 
 use std::{
     env,
@@ -32,6 +34,11 @@ use askback_connect::vault::{LocalKeys, SqliteVault, Vault, VaultSettings};
 use askback_fleet::{NatsBus, PostgresBus, PostgresSettings, PostgresStore, RedisBus, Secret};
 use askback_travel::{Accounts, Bookings, Itineraries, Result};
 use tokio::net::TcpListener;
+use tracing_subscriber::{
+    filter::{LevelFilter, Targets},
+    layer::SubscriberExt as _,
+    util::SubscriberInitExt as _,
+};
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> ExitCode {
@@ -48,9 +55,7 @@ const USAGE: &str =
     "write nothing, or --http ADDRESS --fleet DATABASE [--bus ADDRESS], or --status DATABASE";
 
 async fn run() -> Result<()> {
-    // The client gets a short message. The operator reads the cause here.
-    let log = tracing_subscriber::fmt().with_ansi(false);
-    log.with_writer(io::stderr).init();
+    log_to_stderr()?;
     let words: Vec<_> = env::args().skip(1).collect();
     match words.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         [] => on_this_machine().await,
@@ -65,6 +70,19 @@ async fn run() -> Result<()> {
         }
         _ => Err(USAGE.into()),
     }
+}
+
+/// Logs to stderr what `RUST_LOG` names, or `INFO` and above. The client gets a short message. The operator reads the cause
+/// here.
+fn log_to_stderr() -> Result<()> {
+    let wanted = env::var("RUST_LOG").unwrap_or_default();
+    let wanted: Targets = if wanted.is_empty() { "info" } else { &wanted }
+        .parse()
+        .map_err(|error| format!("RUST_LOG: expected words such as info,askback=debug: {error}"))?;
+    let log = tracing_subscriber::fmt().with_ansi(false);
+    let log = log.with_max_level(LevelFilter::TRACE);
+    log.with_writer(io::stderr).finish().with(wanted).init();
+    Ok(())
 }
 
 async fn on_this_machine() -> Result<()> {

@@ -6,12 +6,14 @@
 //! $ cargo run -p lab --bin chaos -- --calls 60 --client askback --journal postgres --bus nats --balancer haproxy --kill-engine
 //! $ cargo run -p lab --bin chaos -- --rolling
 //! $ cargo run -p lab --bin chaos -- --soak 600
+//! $ cargo run -p lab --bin chaos -- --cost --calls 10000 --nodes 2 --journal postgres --balancer haproxy
 //! ```
 //!
 //! `--calls` is the number per client. The last line has the totals, and the exit status is 1 if anything was lost, was
 //! booked twice, or reached another user. `calls.log` in the folder has a line per call. `--kill-engine` kills PostgreSQL
-//! and the bus again and again, `--cut-engine` stops them for 3 or 13 seconds, and `--calm` kills no process of the
-//! fleet, so a call that ends before its first question counts as lost. This program also runs as these processes, with
+//! and the bus again and again, `--cut-engine` stops them for 3 or 13 seconds, `--cut-network` cuts one process off from them
+//! for as long (as root on Linux), and `--calm` kills no process of the fleet, so a call that ends before its first question
+//! counts as lost. `--cost` measures what calls cost the processes and PostgreSQL. This program also runs as these processes, with
 //! `--serve ADDRESS FOLDER JOURNAL BUS`.
 
 #![allow(
@@ -25,13 +27,14 @@ use std::{env, error::Error, path::Path, process::ExitCode, time::Duration};
 use lab::chaos::{self, BusKind, Settings};
 
 const USAGE: &str = "usage: chaos [--calls N] [--at-once N] [--nodes N] [--client WORD]… [--seed N] [--folder FOLDER] \
-    [--journal sqlite|postgres] [--bus none|sqlite|postgres|nats|redis] [--balancer own|haproxy|nginx] [--kill-engine] \
-    [--cut-engine] [--calm] [--rolling | --soak SECONDS]";
+    [--journal sqlite|postgres|none] [--bus none|sqlite|postgres|nats|redis] [--balancer own|haproxy|nginx] [--kill-engine] \
+    [--cut-engine] [--cut-network] [--calm] [--rolling | --soak SECONDS | --cost]";
 
 enum Task {
     Calls,
     Rolling,
     Soak(Duration),
+    Cost,
 }
 
 #[tokio::main]
@@ -52,14 +55,16 @@ async fn main() -> Result<ExitCode, Box<dyn Error + Send + Sync>> {
     while let Some(word) = words.next() {
         match word.as_str() {
             "--rolling" => task = Task::Rolling,
+            "--cost" => task = Task::Cost,
             "--kill-engine" => settings.trouble.kill = true,
             "--cut-engine" => settings.trouble.cut = true,
+            "--cut-network" => settings.trouble.network = true,
             "--calm" => settings.is_calm = true,
             _ => {}
         }
         if matches!(
             &*word,
-            "--rolling" | "--kill-engine" | "--cut-engine" | "--calm"
+            "--rolling" | "--cost" | "--kill-engine" | "--cut-engine" | "--cut-network" | "--calm"
         ) {
             continue;
         }
@@ -96,6 +101,10 @@ async fn main() -> Result<ExitCode, Box<dyn Error + Send + Sync>> {
         Task::Soak(span) => {
             let load = chaos::soak(&settings, span).await?;
             (load.to_string(), load.holds())
+        }
+        Task::Cost => {
+            let cost = chaos::measure(&settings).await?;
+            (cost.to_string(), cost.holds())
         }
     };
     println!("{line}");

@@ -2,16 +2,24 @@
 
 use std::{
     fmt, io,
+    net::Ipv4Addr,
+    process::Command,
     str::FromStr,
     sync::{Arc, Mutex, PoisonError},
     time::Duration,
 };
 
-use tokio::{task::spawn_blocking, time::sleep};
+use tokio::{
+    io::{AsyncRead, AsyncWrite, copy_bidirectional},
+    net::{TcpListener, TcpStream, UnixStream},
+    task::spawn_blocking,
+    time::sleep,
+};
 
 use super::{
-    cluster::{Cluster, PASSWORD},
+    cluster::{ADMINISTRATOR, Cluster, PASSWORD},
     engine::Engine,
+    network::Network,
     outage,
 };
 
@@ -54,6 +62,8 @@ macro_rules! choice {
 choice! {
     /// The journal and store of the fleet.
     JournalKind {
+        /// None: one process without a fleet, for comparison.
+        None = "none",
         /// A file.
         Sqlite = "sqlite",
         /// A private PostgreSQL.
@@ -94,6 +104,7 @@ impl JournalKind {
     #[must_use]
     pub fn own_bus(self) -> BusKind {
         match self {
+            Self::None => BusKind::None,
             Self::Sqlite => BusKind::Sqlite,
             Self::Postgres => BusKind::Postgres,
         }
@@ -115,6 +126,26 @@ pub struct EngineTrouble {
     pub kill: bool,
     /// Stop them for a while (`SIGSTOP`), as if the network were cut.
     pub cut: bool,
+    /// Cut the network between them and one process.
+    pub network: bool,
+}
+
+enum Failure {
+    Killed,
+    Stopped,
+    CutOff,
+}
+
+impl EngineTrouble {
+    fn failures(self) -> Vec<Failure> {
+        let failures = [
+            (self.kill, Failure::Killed),
+            (self.cut, Failure::Stopped),
+            (self.network, Failure::CutOff),
+        ];
+        let wanted = failures.into_iter().filter(|(is_wanted, _)| *is_wanted);
+        wanted.map(|(_, failure)| failure).collect()
+    }
 }
 
 pub(super) struct Engines {
@@ -128,7 +159,7 @@ impl Engines {
     /// Returns `None` with a message if a program is not installed.
     pub(super) fn start(journal: JournalKind, bus: BusKind) -> Option<Self> {
         let postgres = match journal {
-            JournalKind::Sqlite => None,
+            JournalKind::None | JournalKind::Sqlite => None,
             JournalKind::Postgres => Some(Cluster::alone()?),
         };
         let program = match bus {
@@ -160,6 +191,57 @@ impl Engines {
             bus: engine,
             arguments: [journal, bus],
         })
+    }
+
+    /// Returns the `--serve` arguments of processes that reach the host only at this address, where connections are passed
+    /// on to the engines.
+    pub(super) async fn at(&self, host: Ipv4Addr) -> io::Result<[String; 2]> {
+        let [mut journal, mut bus] = self.arguments.clone();
+        if let Some(cluster) = &self.postgres {
+            let socket = format!("{}/.s.PGSQL.5432", cluster.directory);
+            let connect = move || UnixStream::connect(socket.clone());
+            let port = pass_on(host, connect).await?;
+            let address = format!("host={host} port={port} sslmode=disable");
+            journal = journal.replacen(&format!("host={}", cluster.directory), &address, 1);
+        }
+        if let Some(engine) = &self.bus {
+            let address = ("127.0.0.1", engine.port);
+            let port = pass_on(host, move || TcpStream::connect(address)).await?;
+            bus = bus.replacen(
+                &format!("127.0.0.1:{}", engine.port),
+                &format!("{host}:{port}"),
+                1,
+            );
+        }
+        Ok([journal, bus])
+    }
+
+    /// Makes PostgreSQL count its statements. It is started again for that.
+    pub(super) fn count_statements(&self) {
+        if let Some(cluster) = &self.postgres {
+            let library = "ALTER SYSTEM SET shared_preload_libraries = 'pg_stat_statements'";
+            cluster.run_as_administrator(library);
+            cluster.start_again();
+            cluster.run_as_administrator("CREATE EXTENSION pg_stat_statements");
+        }
+    }
+
+    /// Returns the answer of PostgreSQL to the administrator, a line per row; empty without PostgreSQL.
+    pub(super) fn ask(&self, query: &str) -> io::Result<String> {
+        let Some(cluster) = &self.postgres else {
+            return Ok(String::new());
+        };
+        let mut psql = Command::new(cluster.programs.join("psql"));
+        psql.args(["-XqtA", "-F", " ", "-U", "postgres", "-c", query, "-h"]);
+        psql.args([&cluster.directory, "postgres"]);
+        let answer = psql.env("PGPASSWORD", ADMINISTRATOR).output()?;
+        let text = String::from_utf8_lossy(&answer.stdout).trim().to_owned();
+        match answer.status.success() {
+            true => Ok(text),
+            false => Err(io::Error::other(
+                String::from_utf8_lossy(&answer.stderr).into_owned(),
+            )),
+        }
     }
 
     fn stop(&self) {
@@ -208,22 +290,50 @@ async fn apply(
     Ok(applied.await?)
 }
 
-/// Makes the engines fail once. `turn` chooses how. Returns when they run again.
+/// Makes the engines fail once, or cuts them off from this process. `turn` chooses what. Returns when they work again.
 pub(super) async fn fail_once(
     engines: &SharedEngines,
+    network: Option<&Network>,
+    process: usize,
     trouble: EngineTrouble,
     turn: usize,
 ) -> io::Result<()> {
-    let kills = match (trouble.kill, trouble.cut) {
-        (true, true) => turn.is_multiple_of(2),
-        (kill, _) => kill,
-    };
-    if kills {
-        apply(engines, |engines| engines.stop()).await?;
-        sleep(DEAD).await;
-        return apply(engines, Engines::start_again).await;
+    let failures = trouble.failures();
+    let cut = CUTS[turn / failures.len() % CUTS.len()];
+    match (&failures[turn % failures.len()], network) {
+        (Failure::Killed, _) => {
+            apply(engines, |engines| engines.stop()).await?;
+            sleep(DEAD).await;
+            apply(engines, Engines::start_again).await
+        }
+        (Failure::CutOff, Some(network)) => {
+            network.cut(process)?;
+            sleep(cut).await;
+            network.heal(process)
+        }
+        (Failure::Stopped | Failure::CutOff, _) => {
+            apply(engines, |engines| engines.signal("-STOP")).await?;
+            sleep(cut).await;
+            apply(engines, |engines| engines.signal("-CONT")).await
+        }
     }
-    apply(engines, |engines| engines.signal("-STOP")).await?;
-    sleep(CUTS[turn / 2 % CUTS.len()]).await;
-    apply(engines, |engines| engines.signal("-CONT")).await
+}
+
+/// Passes on connections to a new port of this address, and returns the port.
+async fn pass_on<S, C>(host: Ipv4Addr, connect: impl Fn() -> C + Send + 'static) -> io::Result<u16>
+where
+    S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
+    C: Future<Output = io::Result<S>> + Send,
+{
+    let listener = TcpListener::bind((host, 0)).await?;
+    let port = listener.local_addr()?.port();
+    tokio::spawn(async move {
+        while let Ok((mut client, _)) = listener.accept().await {
+            // If the engine is dead, the client notices that its connection is closed.
+            if let Ok(mut engine) = connect().await {
+                tokio::spawn(async move { copy_bidirectional(&mut client, &mut engine).await });
+            }
+        }
+    });
+    Ok(port)
 }

@@ -4,7 +4,7 @@ use std::{
     fmt, fs, io,
     path::Path,
     sync::{
-        Arc,
+        Arc, PoisonError,
         atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering},
     },
     time::{Duration, Instant, SystemTime, UNIX_EPOCH},
@@ -12,9 +12,10 @@ use std::{
 
 use askback::{
     Revision,
-    journal::Journal,
+    journal::{Journal, StoreError},
     store::{SqliteStore, Store},
 };
+use askback_fleet::{PostgresSettings, PostgresStore, Secret};
 use serde_json::json;
 use tokio::{
     sync::{Semaphore, watch},
@@ -97,7 +98,7 @@ impl Person for Waiting {
 }
 
 #[derive(Default)]
-struct Ready(AtomicU64);
+pub(super) struct Ready(AtomicU64);
 
 impl Person for Ready {
     async fn asked(&self) {
@@ -185,7 +186,7 @@ fn revision(number: u64) -> Revision {
     }
 }
 
-async fn begin(settings: &Settings, folder: &Path) -> io::Result<Arc<Scene>> {
+pub(super) async fn begin(settings: &Settings, folder: &Path) -> io::Result<Arc<Scene>> {
     let scene = Scene::begin(settings, folder).await?;
     scene.ok_or_else(|| io::Error::other("an engine or the balancer is not installed"))
 }
@@ -323,7 +324,8 @@ pub async fn soak(settings: &Settings, span: Duration) -> io::Result<Load> {
     working.join_all().await;
     let rows = match settings.journal {
         JournalKind::Sqlite => left(&scene)?.await?,
-        JournalKind::Postgres => "no purge".to_owned(),
+        JournalKind::Postgres => left_in_postgres(&scene).await?,
+        JournalKind::None => "no journal".to_owned(),
     };
     let what = format!(
         "soak of {} s with {} sessions and {} deaths, memory {:?} KiB, {rows}",
@@ -339,24 +341,42 @@ pub async fn soak(settings: &Settings, span: Duration) -> io::Result<Load> {
 /// session ids have expired, and later.
 fn left(scene: &Arc<Scene>) -> io::Result<impl Future<Output = io::Result<String>> + use<>> {
     let store = SqliteStore::open(scene.nodes.database()).map_err(io::Error::other)?;
-    Ok(async move {
-        let now = SystemTime::now()
-            .duration_since(UNIX_EPOCH)
-            .unwrap_or_default();
-        let now = u64::try_from(now.as_millis()).unwrap_or(u64::MAX);
-        let mut removed = Vec::new();
-        for later in [0, 3_600_000, 8 * 24 * 3_600_000, 100 * 24 * 3_600_000] {
-            let entries = Journal::purge(&store, now + later).await;
-            let claims = Store::purge(&store, now + later).await;
-            let (entries, claims) = (
-                entries.map_err(io::Error::other)?,
-                claims.map_err(io::Error::other)?,
-            );
-            removed.push(format!("{entries} + {claims}"));
-        }
-        Ok(format!(
-            "a purge removes {} entries now, {} in an hour, {} in eight days, {} later",
-            removed[0], removed[1], removed[2], removed[3]
-        ))
-    })
+    Ok(async move { purge(&store).await.map_err(io::Error::other) })
+}
+
+/// Like [`left`], and counts the rows that are left in each table.
+async fn left_in_postgres(scene: &Arc<Scene>) -> io::Result<String> {
+    let engines = scene.engines.lock().unwrap_or_else(PoisonError::into_inner);
+    let journal = Secret::new(&*engines.arguments[0]);
+    drop(engines);
+    let store = PostgresStore::connect(PostgresSettings::new(journal)).await;
+    let removed = purge(&store.map_err(io::Error::other)?).await;
+    let engines = scene.engines.lock().unwrap_or_else(PoisonError::into_inner);
+    let rows = engines.ask(
+        "SELECT table_name, (xpath('/row/count/text()', query_to_xml(format('SELECT count(*) FROM %I.%I', \
+         table_schema, table_name), false, true, '')))[1] \
+         FROM information_schema.tables WHERE table_schema = 'chaos' ORDER BY 1",
+    );
+    let rows = rows?.replace('\n', ", ");
+    Ok(format!(
+        "{}; left: {rows}",
+        removed.map_err(io::Error::other)?
+    ))
+}
+
+async fn purge<S: Journal + Store>(store: &S) -> Result<String, StoreError> {
+    let now = SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .unwrap_or_default();
+    let now = u64::try_from(now.as_millis()).unwrap_or(u64::MAX);
+    let mut removed = Vec::new();
+    for later in [0, 3_600_000, 8 * 24 * 3_600_000, 100 * 24 * 3_600_000] {
+        let entries = Journal::purge(store, now + later).await?;
+        let claims = Store::purge(store, now + later).await?;
+        removed.push(format!("{entries} + {claims}"));
+    }
+    Ok(format!(
+        "a purge removes {} entries now, {} in an hour, {} in eight days, {} later",
+        removed[0], removed[1], removed[2], removed[3]
+    ))
 }

@@ -15,11 +15,13 @@ mod clients;
 #[allow(dead_code, reason = "tests use the rest")]
 #[path = "../../../crates/askback-connect/tests/connect/cluster.rs"]
 mod cluster;
+mod cost;
 #[path = "../../../crates/askback-fleet/tests/fleet/engine.rs"]
 mod engine;
 mod engines;
 mod gateway;
 mod load;
+mod network;
 mod nodes;
 #[path = "../../../crates/askback-fleet/tests/fleet/outage.rs"]
 mod outage;
@@ -46,6 +48,7 @@ use self::{
     clients::{Caller, Kind, Outcome, Person, address},
     engines::{Engines, SharedEngines},
     gateway::Gateway,
+    network::Network,
     nodes::Nodes,
 };
 use crate::install;
@@ -77,6 +80,8 @@ pub struct Settings {
     pub trouble: EngineTrouble,
     /// Do not kill processes.
     pub is_calm: bool,
+    /// Count the statements of PostgreSQL.
+    pub counts_statements: bool,
 }
 
 impl Settings {
@@ -96,6 +101,7 @@ impl Settings {
             balancer: BalancerKind::Own,
             trouble: EngineTrouble::default(),
             is_calm: false,
+            counts_statements: false,
         }
     }
 }
@@ -224,17 +230,20 @@ pub async fn run(settings: &Settings) -> install::Result<Option<Tally>> {
             let mut call = 0;
             // Calls that end before their first question are repeated.
             while tally.calls < calls || scene.waits_for_failure() {
-                if tally.before > MAX_ENDED_BEFORE {
-                    let why = format!(
-                        "{kind}: {MAX_ENDED_BEFORE} calls ended before their first question"
-                    );
+                let most = MAX_ENDED_BEFORE.max(MAX_ENDED_BEFORE_A_CALL * calls);
+                if tally.before > most {
+                    let why = format!("{kind}: {most} calls ended before their first question");
                     return Err(io::Error::other(why));
                 }
                 let Ok(_permit) = at_once.acquire().await else {
                     break;
                 };
                 let name = format!("client-{number}-call-{call}");
+                let before = tally.before;
                 one_call(&scene, kind, &mut caller, &name, &mut tally).await?;
+                if tally.before > before {
+                    sleep(REFUSED).await;
+                }
                 call += 1;
             }
             Ok::<_, io::Error>((kind, tally))
@@ -280,7 +289,9 @@ async fn make_trouble(scene: Arc<Scene>) -> io::Result<()> {
         if scene.is_over.load(Ordering::Relaxed) {
             break;
         }
-        engines::fail_once(&scene.engines, scene.trouble, turn).await?;
+        let (network, trouble) = (scene.nodes.network(), scene.trouble);
+        let process = scene.below(scene.nodes.addresses.len() as u64) as usize;
+        engines::fail_once(&scene.engines, network, process, trouble, turn).await?;
         scene.engine_failures.fetch_add(1, Ordering::Relaxed);
         turn += 1;
     }
@@ -290,6 +301,10 @@ async fn make_trouble(scene: Arc<Scene>) -> io::Result<()> {
 /// How many calls of a client may end before their first question. If all processes are away, a balancer refuses hundreds
 /// within seconds.
 const MAX_ENDED_BEFORE: u64 = 1000;
+const MAX_ENDED_BEFORE_A_CALL: u64 = 20;
+
+/// The pause after such a call. All processes may be starting.
+const REFUSED: Duration = Duration::from_millis(200);
 
 /// The maximum time to wait until the engines have failed once and work again. Calls continue
 /// meanwhile.
@@ -424,12 +439,28 @@ impl Scene {
     /// Returns `None` with a message if an engine or the balancer is not installed.
     async fn begin(settings: &Settings, folder: &Path) -> io::Result<Option<Arc<Self>>> {
         let (journal, bus) = (settings.journal, settings.bus);
-        let engines = tokio::task::spawn_blocking(move || Engines::start(journal, bus)).await?;
+        let counts = settings.counts_statements;
+        let start = move || {
+            let engines = Engines::start(journal, bus)?;
+            if counts {
+                engines.count_statements();
+            }
+            Some(engines)
+        };
+        let engines = tokio::task::spawn_blocking(start).await?;
         let Some(engines) = engines else {
             return Ok(None);
         };
-        let arguments = engines.arguments.clone();
-        let nodes = Nodes::start(&settings.program, folder, arguments, settings.nodes).await?;
+        let network = match settings.trouble.network {
+            true => Some(Network::start(settings.nodes)?),
+            false => None,
+        };
+        let arguments = match &network {
+            None => engines.arguments.clone(),
+            Some(network) => engines.at(network.engines()).await?,
+        };
+        let (program, count) = (&settings.program, settings.nodes);
+        let nodes = Nodes::start(program, folder, arguments, network, count).await?;
         let mut addresses = nodes.addresses.clone();
         let gateway = match settings.balancer {
             BalancerKind::Own => None,
@@ -624,6 +655,7 @@ impl Observer for Scene {
 }
 
 pub use self::{
+    cost::{Cost, measure},
     engines::{BalancerKind, BusKind, EngineTrouble, JournalKind},
     load::{Load, roll, soak},
     server::serve,

@@ -17,7 +17,10 @@ use tokio::{
     time::sleep,
 };
 
-use super::server::{DATABASE, HANDLED, HINTS};
+use super::{
+    network::Network,
+    server::{DATABASE, HANDLED, HINTS},
+};
 
 /// The time limit for a process to start serving.
 const START: Duration = Duration::from_secs(30);
@@ -27,6 +30,7 @@ pub(super) struct Nodes {
     folder: PathBuf,
     /// The journal and the bus.
     arguments: [String; 2],
+    network: Option<Network>,
     pub(super) addresses: Vec<SocketAddr>,
     children: Mutex<Vec<Option<Child>>>,
     pub(super) deaths: AtomicU64,
@@ -37,6 +41,7 @@ impl Nodes {
         program: &Path,
         folder: &Path,
         arguments: [String; 2],
+        network: Option<Network>,
         count: usize,
     ) -> io::Result<Self> {
         let mut addresses = Vec::new();
@@ -48,10 +53,14 @@ impl Nodes {
             reserved.push(listener);
         }
         drop(reserved);
+        if let Some(network) = &network {
+            addresses = network.addresses();
+        }
         let nodes = Self {
             program: program.to_owned(),
             folder: folder.to_owned(),
             arguments,
+            network,
             addresses,
             children: Mutex::new((0..count).map(|_| None).collect()),
             deaths: AtomicU64::new(0),
@@ -61,6 +70,10 @@ impl Nodes {
         }
         nodes.are_up().await?;
         Ok(nodes)
+    }
+
+    pub(super) fn network(&self) -> Option<&Network> {
+        self.network.as_ref()
     }
 
     pub(super) fn log(&self) -> PathBuf {
@@ -100,7 +113,15 @@ impl Nodes {
         let mut log = std::fs::OpenOptions::new();
         let log = log.append(true).create(true).open(self.log())?;
         let address = self.addresses[at].to_string();
-        let child = Command::new(&self.program)
+        let mut command = match &self.network {
+            None => Command::new(&self.program),
+            Some(network) => {
+                let mut command = network.enter(at);
+                command.arg(&self.program);
+                command
+            }
+        };
+        let child = command
             .args(["--serve", &address])
             .arg(&self.folder)
             .args(&self.arguments)
@@ -163,9 +184,26 @@ impl Nodes {
         Ok(took)
     }
 
-    pub(super) fn memory(&self) -> Vec<u64> {
+    fn pids(&self) -> Vec<u32> {
         let children = self.children();
-        let pids = children.iter().flatten().filter_map(Child::id);
+        children.iter().flatten().filter_map(Child::id).collect()
+    }
+
+    /// Returns the processor time that the running processes have used together, in hundredths of a second.
+    pub(super) fn processor_time(&self) -> io::Result<u64> {
+        let mut ticks = 0;
+        for pid in self.pids() {
+            let stat = fs::read_to_string(format!("/proc/{pid}/stat"))?;
+            // The name before it may contain anything.
+            let fields = stat.rsplit_once(") ").map_or("", |(_, fields)| fields);
+            let fields = fields.split(' ').skip(11).take(2);
+            ticks += fields.filter_map(|it| it.parse::<u64>().ok()).sum::<u64>();
+        }
+        Ok(ticks)
+    }
+
+    pub(super) fn memory(&self) -> Vec<u64> {
+        let pids = self.pids().into_iter();
         pids.map(|pid| {
             let status = std::fs::read_to_string(format!("/proc/{pid}/status"));
             let status = status.unwrap_or_default();

@@ -110,6 +110,19 @@ async fn guest(ctx: Ctx) -> Result<String> {
     Ok(signed(&ctx, &contact))
 }
 
+/// Says hello. Asks nothing.
+#[tool]
+async fn hello() -> Result<&'static str> {
+    Ok("Hello!")
+}
+
+/// Says hello to a guest who is asked for their address, and does nothing else.
+#[tool]
+async fn greet(ctx: Ctx) -> Result<String> {
+    let contact: Contact = ctx.elicit("Who is the guest?").await?.accepted()?;
+    Ok(signed(&ctx, &contact))
+}
+
 async fn work() -> Result<()> {
     sleep(WORK).await;
     Ok(())
@@ -161,10 +174,14 @@ pub async fn serve(address: &str, folder: &Path, journal: &str, bus: &str) -> Re
         .with_writer(std::io::stderr)
         .init();
     tracing::info!(address, id = std::process::id(), "a process starts");
-    if journal == "sqlite" {
+    if journal == "sqlite" || journal == "none" {
         let store = Arc::new(SqliteStore::open(folder.join(DATABASE))?);
+        if journal == "none" {
+            return serve_with(address, folder, store, None).await;
+        }
         let bus = connect_bus(bus, Arc::clone(&store) as Arc<dyn Bus>).await?;
-        return serve_with(address, folder, store, bus).await;
+        let fleet = fleet(folder, Arc::clone(&store), bus)?;
+        return serve_with(address, folder, store, Some(fleet)).await;
     }
     let mut settings = PostgresSettings::new(Secret::new(journal));
     settings.wait = OUTAGE;
@@ -177,7 +194,20 @@ pub async fn serve(address: &str, folder: &Path, journal: &str, bus: &str) -> Re
         Some(bus) => Some(Arc::new(bus) as Arc<dyn Bus>),
         None => connect_bus(bus, Arc::new(MemoryJournal::default())).await?,
     };
-    serve_with(address, folder, Arc::new(store), bus).await
+    let store = Arc::new(store);
+    let fleet = fleet(folder, Arc::clone(&store), bus)?;
+    serve_with(address, folder, store, Some(fleet)).await
+}
+
+fn fleet(
+    folder: &Path,
+    journal: impl Journal + 'static,
+    bus: Option<Arc<dyn Bus>>,
+) -> std::io::Result<Fleet> {
+    let fleet = Fleet::new(journal);
+    let Some(bus) = bus else { return Ok(fleet) };
+    let count = append(&folder.join(HINTS))?;
+    Ok(fleet.bus(CountedBus { bus, count }))
 }
 
 /// Repeats this until it succeeds, for at most [`ENGINES`], because an engine may be starting.
@@ -240,28 +270,27 @@ fn append(file: &Path) -> std::io::Result<File> {
     OpenOptions::new().append(true).create(true).open(file)
 }
 
-async fn serve_with<S: Store + Journal + 'static>(
+async fn serve_with(
     address: &str,
     folder: &Path,
-    store: Arc<S>,
-    bus: Option<Arc<dyn Bus>>,
+    store: impl Store + 'static,
+    fleet: Option<Fleet>,
 ) -> Result<(), BoxError> {
-    let mut fleet = Fleet::new(Arc::clone(&store));
-    if let Some(bus) = bus {
-        let count = append(&folder.join(HINTS))?;
-        fleet = fleet.bus(CountedBus { bus, count });
-    }
-    let server = askback_travel::builder(Bookings::in_directory(folder)?, Itineraries::Nowhere)
+    let builder = askback_travel::builder(Bookings::in_directory(folder)?, Itineraries::Nowhere)
         .tool(book_group)
         .tool(book_later)
         .prompt(invite)
         .resource(ticket)
+        .tool(hello)
+        .tool(greet)
         .state(Effects(folder.join("effects.jsonl").into()))
         .service(SERVICE)
         .keys(KeySource::Ring(KeyRing::new(Key::new(&KEY))))
-        .store(store)
-        .fleet(fleet)
-        .build()?;
+        .store(store);
+    let server = match fleet {
+        None => builder.build()?,
+        Some(fleet) => builder.fleet(fleet).build()?,
+    };
     // The token is the person's name, so each call has its own person.
     let handled = Arc::new(append(&folder.join(HANDLED))?);
     let protection = Protection::verify_with("http://127.0.0.1/mcp", move |token| {

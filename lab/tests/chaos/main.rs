@@ -39,7 +39,7 @@ async fn check_engines(bus: BusKind) -> Result {
         settings.bus = bus;
         settings.trouble = EngineTrouble {
             kill: true,
-            cut: false,
+            ..EngineTrouble::default()
         };
         // A process that dies in the middle of its commit would take a minute.
         settings.is_calm = true;

@@ -5,6 +5,8 @@ mod client;
 #[cfg(feature = "connect")]
 mod connect;
 mod itineraries;
+#[cfg(feature = "fleet")]
+mod program;
 mod prompts;
 mod resources;
 mod tools;
