@@ -339,7 +339,8 @@ fn unusable(error: ServersFileError) -> Error {
         ServersFileError::Unreachable(name) => Error::usage(words!(
             "server `{}` has no `command` and no `url`",
             given(name)
-        )),
+        ))
+        .hint("Write \"command\": \"python3\", \"args\": [\"server.py\"], or \"url\": \"https://example.com/mcp\"."),
         other => Error::usage("the file of servers cannot be used:").quoting(other.to_string()),
     }
 }

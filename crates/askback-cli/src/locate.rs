@@ -420,7 +420,11 @@ fn configured(file: &Path, layout: Layout) -> Result<String, Error> {
         Layout::Plain => text_file::read_at(file),
         _ => read_at(file),
     };
-    text.map_err(|error| Error::unread(file, error))
+    text.map_err(|error| {
+        Error::unread(file, error).hint(
+            "--config takes a file such as mcp.json; `askback servers` lists those found here.",
+        )
+    })
 }
 
 /// The error if no server is named. It lists the servers of the default file.

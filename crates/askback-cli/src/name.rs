@@ -78,6 +78,11 @@ const SCRIPTS: &[&str] = &["__main__", "app", "cli", "index", "main", "mod", "se
 const FOLDERS: &[&str] = &["bin", "build", "dist", "lib", "out", "src"];
 
 pub fn of_command(program: &str, args: &[String]) -> String {
+    if let ("askback", [serve, demo, ..]) = (&*stem(program), args)
+        && serve == "serve"
+    {
+        return demo.clone();
+    }
     match launched(program, args) {
         // A launcher may start another launcher.
         Some((word, rest)) if launcher(word).is_some() => of_command(word, rest),
@@ -222,6 +227,9 @@ mod tests {
         check("java -jar /opt/zoo.jar", "zoo.jar");
         check("deno run -A zoo.ts", "zoo.ts");
         check("npx", "npx");
+        check("askback serve travel", "travel");
+        check("/usr/bin/askback serve travel --http 127.0.0.1:0", "travel");
+        check("askback serve", "askback");
         check("", "");
     }
 }

@@ -277,7 +277,7 @@ impl SessionArgs {
         match roots.collect::<Result<Vec<_>, _>>() {
             Ok(roots) if roots.is_empty() => Ok(None),
             Ok(roots) => Ok(Some(roots)),
-            Err(why) => Err(Error::usage(why)),
+            Err(why) => Err(Error::usage(words!("--roots: {}", why))),
         }
     }
 }

@@ -20,7 +20,9 @@ pub mod test;
 pub mod watch;
 pub mod wrap;
 
-use askback_host::{page::out, text::given};
+use std::path::Path;
+
+use askback_host::{page::out, script::Script, text::given};
 use serde::Serialize;
 use serde_json::value::RawValue;
 
@@ -28,14 +30,18 @@ use crate::{error::Error, session::Answers};
 
 /// Returns the front end of a command without a conversation: the answers file, or else the user at the terminal, if
 /// any.
-fn answers(file: Option<&std::path::Path>) -> Result<Answers, Error> {
+fn answers(file: Option<&Path>) -> Result<Answers, Error> {
     Ok(match file {
-        Some(file) => {
-            Answers::Script(askback_host::script::Script::load(file).map_err(Error::usage)?)
-        }
+        Some(file) => Answers::Script(script(file)?),
         None if out::is_attended() => Answers::Person,
         None => Answers::Nobody,
     })
+}
+
+/// Reads the file of `--answers`.
+fn script(file: &Path) -> Result<Script, Error> {
+    Script::load(file)
+        .map_err(|why| Error::usage(why).hint("`askback help answers` shows such a file."))
 }
 
 fn print_as_json(result: &impl Serialize) -> Result<(), Error> {

@@ -228,7 +228,8 @@ pub async fn run(mut args: TestArgs, outcome: &mut Outcome) -> Result<(), Error>
         return Err(Error::usage(words).hint("--revision runs the cases in one."));
     }
     let path = args.suite.clone();
-    let suite = Suite::load(&path).map_err(Error::usage)?;
+    let suite = Suite::load(&path)
+        .map_err(|why| Error::usage(why).hint("`askback help suite` shows such a file."))?;
     if args.clients || args.preview.is_some() {
         return clients_of_suite(&args, &path, &suite, outcome).await;
     }

@@ -335,8 +335,7 @@ pub async fn run(mut args: WrapArgs, outcome: &mut Outcome) -> Result<(), Error>
         Show::Browser => PAGE,
         Show::Notice | Show::None => PLACE,
     };
-    let script = answers.as_deref().map(Script::load).transpose();
-    let script = script.map_err(Error::usage)?;
+    let script = answers.as_deref().map(super::script).transpose()?;
     let mut lent = lent(script.as_ref());
     let has_script = script.is_some();
     let answers = match script {

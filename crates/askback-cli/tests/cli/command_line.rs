@@ -113,12 +113,22 @@ fn what_makes_no_sense_is_refused() {
     check(
         &["call", "book", "--answers", "/not/there.yaml", "--", "true"],
         2,
-        "cannot be read",
+        "`askback help answers` shows such a file.",
+    );
+    check(
+        &["test", "/not/there.yaml"],
+        2,
+        "`askback help suite` shows such a file.",
+    );
+    check(
+        &["list", "--config", "/not/there.json", "a"],
+        2,
+        "--config takes a file such as mcp.json",
     );
     check(
         &["call", "book", "--roots", "/not/there", "--", "true"],
         2,
-        "/not/there",
+        "--roots: /not/there: No such file",
     );
     check(
         &["call", "book", "--server", "a", "--", "true"],

@@ -704,8 +704,8 @@ fn a_user_who_looks_elsewhere_is_notified() {
     terminal
         .until("> ")
         .press("\x1b[O/call tailor_trip destination=Rome\r");
-    terminal.until("askback asks");
-    assert!(terminal.wrote("\x07\x1b]9;askback asks\x1b\\"));
+    terminal.until("travel asks");
+    assert!(terminal.wrote("\x07\x1b]9;travel asks\x1b\\"));
     terminal.press(ESC).until("Type to filter").press(CTRL_D);
     assert_eq!(terminal.end(), Some(0));
 }
@@ -822,7 +822,7 @@ fn f2_shows_the_messages_at_a_question_and_keeps_the_form() {
         .press(ESC)
         .until("Press it again")
         .press(ESC)
-        .until("askback> ")
+        .until("travel> ")
         .press(CTRL_D);
     assert_eq!(terminal.end(), Some(0));
 }
@@ -837,7 +837,7 @@ fn f2_shows_the_messages_and_keeps_what_is_being_written() {
     terminal
         .press(F2)
         .until("→ | tools/list")
-        .until("askback> /call something")
+        .until("travel> /call something")
         .press(CTRL_C)
         .until("Type to filter")
         .press(CTRL_D);

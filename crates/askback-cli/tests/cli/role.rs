@@ -111,7 +111,7 @@ fn a_conversation_plays_other_clients_and_comes_back() {
     let ran = run.and(&["--", ASKBACK, "serve", "travel"]).run().expect(2);
     let ran = ran
         .says("Every question is declined; /as me ends that.")
-        .says("askback · declined (/as decline) | ")
+        .says("travel · declined (/as decline) | ")
         .says("Played: 2025-03-26,no-forms,no-url,no-sampling,no-roots.\n  It speaks 2025-03-26. A server can ask it for nothing.\n  Every question is declined.\n")
         .says("No other client is played.\n  You are asked.\n")
         .says("nobody is not a client that askback can imitate");

@@ -70,6 +70,14 @@ fn a_file_that_differs_from_its_skill_is_not_printed() {
 }
 
 #[test]
+fn the_skills_are_listed_once_for_a_file() {
+    let ran = run("counted", DIGEST, &["get", URI, "--trace"], "").expect(0);
+    let count = |method: &str| ran.stderr.matches(&format!("→ | {method}")).count();
+    assert_eq!(count("resources/read"), 1, "{}", ran.stderr);
+    assert_eq!(count("skills/list"), 1, "{}", ran.stderr);
+}
+
+#[test]
 fn a_file_is_printed_if_the_skills_cannot_be_listed() {
     let script = server(&[("server/discover", DISCOVERED), ("resources/read", READ)]);
     let run = Run::new("skills-unlisted", &["get", URI]);

@@ -13,7 +13,7 @@ use askback_core::{
 };
 use tokio::{
     sync::{mpsc, oneshot},
-    task::{Id, JoinError},
+    task::{Id, JoinError, yield_now},
     time::Instant,
 };
 
@@ -92,6 +92,14 @@ struct PendingReply {
 /// The maximum number of events to handle before yielding to other tasks and sending messages.
 const TURN: usize = 64;
 
+/// How a turn ended.
+enum Turn {
+    /// All events that had happened are handled.
+    Done,
+    /// There may be more.
+    Full,
+}
+
 enum DriverEvent {
     Command(Option<Command>),
     Connection(ConnectionEvent),
@@ -112,8 +120,11 @@ impl Driver {
         self.drain();
         let closed = loop {
             let happened = self.next(&mut commands, &mut alarm).await;
-            if let ControlFlow::Break(closed) = self.turn(happened, &mut commands) {
-                break closed;
+            match self.turn(happened, &mut commands) {
+                ControlFlow::Break(closed) => break closed,
+                // The other tasks and the timers run even if the server sends without a pause.
+                ControlFlow::Continue(Turn::Full) => yield_now().await,
+                ControlFlow::Continue(Turn::Done) => {}
             }
         };
         self.close().await;
@@ -160,7 +171,7 @@ impl Driver {
         &mut self,
         first: DriverEvent,
         commands: &mut mpsc::UnboundedReceiver<Command>,
-    ) -> ControlFlow<Option<oneshot::Sender<()>>> {
+    ) -> ControlFlow<Option<oneshot::Sender<()>>, Turn> {
         let mut happened = first;
         for left in (0..TURN).rev() {
             self.authorize();
@@ -176,11 +187,15 @@ impl Driver {
                 DriverEvent::Paused => {}
             }
             self.drain();
-            let more = (left > 0).then(|| self.ready(commands)).flatten();
-            let Some(more) = more else { break };
-            happened = more;
+            if left == 0 {
+                break;
+            }
+            match self.ready(commands) {
+                Some(more) => happened = more,
+                None => return ControlFlow::Continue(Turn::Done),
+            }
         }
-        ControlFlow::Continue(())
+        ControlFlow::Continue(Turn::Full)
     }
 
     fn ready(&mut self, commands: &mut mpsc::UnboundedReceiver<Command>) -> Option<DriverEvent> {

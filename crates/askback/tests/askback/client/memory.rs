@@ -3,10 +3,12 @@
 use std::{
     collections::BTreeMap,
     future::pending,
+    pin::Pin,
     sync::{
         Arc, Mutex,
-        atomic::{AtomicU32, Ordering},
+        atomic::{AtomicU32, AtomicUsize, Ordering},
     },
+    task::{Context, Poll},
     time::Duration,
 };
 
@@ -23,7 +25,7 @@ use askback::{
 use askback_core::jsonrpc::ErrorObject;
 use serde_json::{Value, json};
 use tokio::{
-    io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, duplex},
+    io::{AsyncBufReadExt, AsyncRead, AsyncWriteExt, BufReader, DuplexStream, ReadBuf, duplex},
     sync::{Barrier, oneshot},
     time::{sleep, timeout},
 };
@@ -630,6 +632,37 @@ async fn what_a_server_said_before_it_hung_up_is_heard() {
     assert!(first.is_ok(), "{first:?}");
     let crashed = ClientError::Crashed("the connection ended".into());
     assert_eq!(second.unwrap_err(), crashed);
+}
+
+/// The maximum number of lines of a [`Flood`], so that the test ends if nothing else runs.
+const FLOOD_LINES: usize = 300_000;
+
+/// A server's output that is always ready, and is not a message. Counts its lines.
+struct Flood(Arc<AtomicUsize>);
+
+impl AsyncRead for Flood {
+    fn poll_read(
+        self: Pin<&mut Self>,
+        _: &mut Context<'_>,
+        buf: &mut ReadBuf<'_>,
+    ) -> Poll<std::io::Result<()>> {
+        const LINE: &[u8] = b"garbage\n";
+        while buf.remaining() >= LINE.len() && self.0.load(Ordering::Relaxed) < FLOOD_LINES {
+            buf.put_slice(LINE);
+            self.0.fetch_add(1, Ordering::Relaxed);
+        }
+        Poll::Ready(Ok(()))
+    }
+}
+
+#[tokio::test]
+async fn a_server_that_sends_without_a_pause_does_not_stop_other_tasks() {
+    let lines = Arc::new(AtomicUsize::new(0));
+    let flood = transport::lines(Flood(Arc::clone(&lines)), tokio::io::sink(), 4096);
+    let connecting = timeout(Duration::from_millis(1), builder(None).connect(flood));
+    assert!(connecting.await.is_err(), "it is not a server");
+    let lines = lines.load(Ordering::Relaxed);
+    assert!(lines < FLOOD_LINES, "the timer waited for all lines");
 }
 
 // Shows CA-01, CA-05, CA-10.
