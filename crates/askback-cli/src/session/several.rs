@@ -27,7 +27,6 @@ use crate::{
     error::{Error, Kind},
     older::{self, AskingRevision},
     opener::{Opener, Take},
-    parked::now,
     permissions::Permissions,
     receipts::ReceiptFolder,
     target::{Reach, Target},
@@ -148,7 +147,7 @@ impl<'a> Room<'a> {
         let older = AskingRevision::of(&target);
         let mut protocol = args.protocol.0;
         let is_free = protocol == Protocol::Auto && role.revision().is_none();
-        if args.asks_in_known && is_free && older.is_older(now()) {
+        if args.asks_in_known && is_free && older.is_older(older::now()) {
             protocol = Protocol::Only(older::REVISION);
             let words = words!(
                 "{} is spoken to in {}, since it cannot ask in a newer one; --protocol {} tries the newest.",
