@@ -16,7 +16,7 @@ pub struct Names {
     pub variables: BTreeSet<String>,
     /// Environment variables with a default.
     pub optional: BTreeSet<String>,
-    /// The ids of inputs, which the user is asked for.
+    /// The ids of inputs, for which VS Code asks its user.
     pub inputs: BTreeSet<String>,
     /// Names that askback does not know, such as `config:x`, as written in the file.
     pub unknown: BTreeSet<String>,
@@ -25,8 +25,6 @@ pub struct Names {
 #[derive(Debug, Clone, Default)]
 pub struct Values {
     pub variables: BTreeMap<String, String>,
-    /// The values of inputs, by id.
-    pub inputs: BTreeMap<String, String>,
     pub workspace: Option<PathBuf>,
     pub home: Option<PathBuf>,
 }
@@ -148,7 +146,7 @@ impl Values {
                 }
                 Part::Input(id) => {
                     let missing = || Missing::Input(id.to_owned());
-                    filled.push_str(self.inputs.get(id).ok_or_else(missing)?);
+                    return Err(missing());
                 }
                 Part::Known(SEPARATOR) => filled.push_str(MAIN_SEPARATOR_STR),
                 Part::Known(name) => {
@@ -253,7 +251,6 @@ mod tests {
         };
         Values {
             variables: pairs(&[("A", "a"), ("EMPTY", ""), ("NESTED", "${A}")]),
-            inputs: pairs(&[("key", "typed")]),
             workspace: Some("/project/it".into()),
             home: Some("/home/ada".into()),
         }
@@ -279,7 +276,6 @@ mod tests {
         check("${EMPTY}", "");
         check("${EMPTY:-b}", "b");
         check("${env:B:-b}", "b");
-        check("Bearer ${input:key}", "Bearer typed");
         check(
             "${userHome}${/}x",
             &format!("/home/ada{MAIN_SEPARATOR_STR}x"),
