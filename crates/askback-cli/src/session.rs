@@ -360,7 +360,9 @@ impl Session {
         if !is_newest || !may_choose || !older::is_meant(said) {
             return None;
         }
-        self.opener.older.keep(older::claims(&self.client), older::now());
+        self.opener
+            .older
+            .keep(older::claims(&self.client), older::now());
         Some(older::REVISION)
     }
 

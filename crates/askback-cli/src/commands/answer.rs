@@ -66,8 +66,10 @@ pub struct AnswerArgs {
 #[cfg(unix)]
 pub async fn run(args: AnswerArgs) -> Result<(), Error> {
     if args.file.is_none() && !args.web && !out::is_attended() {
-        return Err(Error::usage("questions cannot be shown here, because there is no terminal")
-            .hint("--file RULES answers them from a file; --web shows them on a page."));
+        return Err(
+            Error::usage("questions cannot be shown here, because there is no terminal")
+                .hint("--file RULES answers them from a file; --web shows them on a page."),
+        );
     }
     let limits = Limits::default();
     let mut options = JoinOptions::new(match (&args.file, args.web) {

@@ -70,7 +70,10 @@ fn values_of_variables_are_given_and_not_shown() {
     assert_eq!(exit, Some(2), "{stderr}");
     let (exit, input) = place.run(&[&["list", "--all", "--server", "input"], &config[..]].concat());
     assert_eq!(exit, Some(2), "{input}");
-    assert!(input.contains("only an editor can ask for this input"), "{input}");
+    assert!(
+        input.contains("only an editor can ask for this input"),
+        "{input}"
+    );
     for says in [
         "mcp.json: the file takes a value from this variable",
         "| NOT_SET",

@@ -29,8 +29,10 @@ use super::{
     board::{Effect, End, Notice, Questions},
     connection::{self, MAX_LINE_BYTES, Reader, Writer},
     folder,
-    line::{self, AskedLine, BoardHello, BoardLine, FrontEndLine, ReachedLine, VERSION},
-    typed::{MAX_TYPED_BYTES, TypedFields},
+    line::{
+        self, AskedLine, BoardHello, BoardLine, FrontEndLine, MAX_TYPED_BYTES, ReachedLine,
+        TypedFields, VERSION,
+    },
 };
 use crate::{
     ending::QuestionEnd,
@@ -352,7 +354,6 @@ impl State {
                 fields.retain(|name, _| names.contains(name));
                 (front_end, BoardLine::Typed { id, fields })
             }
-            Effect::Confirm(front_end, id, change) => (front_end, BoardLine::Kept { id, change }),
             Effect::End(id, end) => {
                 if let Some(waiting) = self.waiting.remove(&id)
                     && let Some(response) = match end {
@@ -384,8 +385,8 @@ impl State {
             FrontEndLine::Hello { .. } => {}
             FrontEndLine::Seen { id } => self.questions.seen(front_end, id),
             FrontEndLine::Passed { id } => return Ok(self.questions.pass_by(now, front_end, id)),
-            FrontEndLine::Typed { id, change, fields } => {
-                return Ok(self.questions.keep_typed(front_end, id, change, fields));
+            FrontEndLine::Typed { id, fields } => {
+                return Ok(self.questions.keep_typed(front_end, id, fields));
             }
             FrontEndLine::Reply { id, response } => {
                 if self.questions.takes_reply(front_end, id)
