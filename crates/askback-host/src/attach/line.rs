@@ -88,7 +88,6 @@ pub(super) struct BoardHello {
     /// The user's name for the server.
     pub(super) name: Words,
     pub(super) reached: ReachedLine,
-    pub(super) client: Option<PeerText>,
     /// Identifies the server for receipts. Older boards send none.
     #[serde(default)]
     pub(super) identity: Option<String>,

@@ -37,7 +37,7 @@ use super::{
 use crate::{
     ending::QuestionEnd,
     model::Asker,
-    text::{PeerText, given},
+    text::given,
     words,
 };
 
@@ -46,13 +46,9 @@ use crate::{
 pub struct BoardOptions {
     /// The server that asks, as the user knows it. Its own claims are sent with each question.
     pub server: Asker,
-    /// The client that uses the server, in its own words.
-    pub client: Option<PeerText>,
     /// Identifies the server for [receipts](crate::receipts), which the front end that draws a question signs. Without
     /// it, nothing is signed.
     pub identity: Option<String>,
-    /// The kinds of questions that can be answered.
-    pub lent: ClientCapabilities,
     /// How long a question waits for a reply.
     pub keep: Duration,
     /// The limits for lines.
@@ -62,13 +58,11 @@ pub struct BoardOptions {
 }
 
 impl BoardOptions {
-    /// Options for a server: every kind of question, 15 minutes.
+    /// Options for a server: 15 minutes.
     pub fn new(server: Asker) -> Self {
         Self {
             server,
-            client: None,
             identity: None,
-            lent: every_kind(),
             keep: Duration::from_secs(15 * 60),
             limits: Limits::default(),
             folder: None,
@@ -82,7 +76,6 @@ pub struct Board(Arc<OpenBoard>);
 
 struct OpenBoard {
     shared: Arc<Shared>,
-    lent: ClientCapabilities,
     socket: PathBuf,
     listening: JoinHandle<()>,
     _lock: File,
@@ -155,7 +148,6 @@ impl Board {
                 version: VERSION,
                 name: words!("{}", given(options.server.name)),
                 reached: ReachedLine::of(&options.server.reached),
-                client: options.client,
                 identity: options.identity,
             },
             began: Instant::now(),
@@ -165,7 +157,6 @@ impl Board {
         let listening = tokio::spawn(listen(listener, Arc::clone(&shared)));
         Ok(Self(Arc::new(OpenBoard {
             shared,
-            lent: options.lent,
             socket,
             listening,
             _lock: lock,
@@ -180,7 +171,7 @@ impl Board {
 
 impl Answers for Board {
     fn capabilities(&self) -> ClientCapabilities {
-        self.0.lent.clone()
+        every_kind()
     }
 
     fn answer(&self, question: HostQuestion) -> BoxFuture<'_, Result<InputResponse>> {
