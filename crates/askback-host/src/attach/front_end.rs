@@ -49,7 +49,6 @@ struct FoundBoard {
 
 enum Left {
     Board(ServerId),
-    /// The input of the front end ended.
     EndOfInput,
 }
 
@@ -135,7 +134,7 @@ pub async fn join(
             Ok(Ok(Found::Board(board))) => {
                 let asker = Asker {
                     name: board.hello.name.as_str().to_owned(),
-                    reached: board.hello.reached.clone().into_origin(),
+                    reached: board.hello.reached.clone(),
                     claims: None,
                 };
                 let desk = Desk::new(asker, None, None, limits.clone()).with_open_questions();

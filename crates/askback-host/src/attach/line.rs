@@ -12,8 +12,7 @@ use serde_json::value::RawValue;
 use crate::{
     ending::{FrontEndKind, QuestionEnd},
     model::{Origin, Typed},
-    text::{PeerText, Words, given},
-    words,
+    text::Words,
 };
 
 pub(super) const VERSION: u32 = 1;
@@ -87,17 +86,10 @@ pub(super) struct BoardHello {
     pub(super) version: u32,
     /// The user's name for the server.
     pub(super) name: Words,
-    pub(super) reached: ReachedLine,
+    pub(super) reached: Origin,
     /// Identifies the server for receipts. Older boards send none.
     #[serde(default)]
     pub(super) identity: Option<String>,
-}
-
-#[derive(Debug, Clone, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub(super) enum ReachedLine {
-    Typed(Words),
-    Listed(PeerText),
 }
 
 /// A question in the terms of the protocol.
@@ -111,7 +103,6 @@ pub(super) struct AskedLine {
     claims: Option<Implementation>,
     #[serde(default)]
     retried: bool,
-    /// The content that was typed so far.
     #[serde(default)]
     pub(super) typed: TypedFields,
 }
@@ -128,22 +119,6 @@ enum TargetLine {
     Tool(String),
     Prompt(String),
     Resource(String),
-}
-
-impl ReachedLine {
-    pub(super) fn of(origin: &Origin) -> Self {
-        match origin {
-            Origin::Typed(text) => Self::Typed(words!("{}", given(text))),
-            Origin::Listed(text) => Self::Listed(text.clone()),
-        }
-    }
-
-    pub(super) fn into_origin(self) -> Origin {
-        match self {
-            Self::Typed(words) => Origin::Typed(words.as_str().to_owned()),
-            Self::Listed(text) => Origin::Listed(text),
-        }
-    }
 }
 
 impl AskedLine {

@@ -30,16 +30,10 @@ use super::{
     connection::{self, MAX_LINE_BYTES, Reader, Writer},
     folder,
     line::{
-        self, AskedLine, BoardHello, BoardLine, FrontEndLine, MAX_TYPED_BYTES, ReachedLine,
-        TypedFields, VERSION,
+        self, AskedLine, BoardHello, BoardLine, FrontEndLine, MAX_TYPED_BYTES, TypedFields, VERSION,
     },
 };
-use crate::{
-    ending::QuestionEnd,
-    model::Asker,
-    text::given,
-    words,
-};
+use crate::{ending::QuestionEnd, model::Asker, text::given, words};
 
 /// Options for [`Board::open`].
 #[derive(Debug, Clone)]
@@ -147,7 +141,7 @@ impl Board {
             hello: BoardHello {
                 version: VERSION,
                 name: words!("{}", given(options.server.name)),
-                reached: ReachedLine::of(&options.server.reached),
+                reached: options.server.reached,
                 identity: options.identity,
             },
             began: Instant::now(),
@@ -202,7 +196,6 @@ impl Answers for Board {
     }
 }
 
-/// The answer to a question that no user was asked.
 fn not_asked(request: &InputRequest) -> Result<InputResponse> {
     match request {
         InputRequest::Elicit(_) => {

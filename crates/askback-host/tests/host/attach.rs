@@ -445,7 +445,7 @@ async fn the_user_is_told_that_a_program_ended() {
                 "requestedSchema": {"type": "object", "properties": {"alpha": {"type": "string"}}},
             });
             let hello = json!({"hello": {
-                "version": 1, "name": {"ours": "travel"}, "reached": {"typed": {"ours": "travel"}},
+                "version": 1, "name": {"ours": "travel"}, "reached": {"typed": "travel"},
                 "client": null,
             }});
             let asked = json!({"asked": {
