@@ -44,7 +44,6 @@ pub enum Kind {
 pub struct Outcome {
     /// The tool reported an error, or a case of a suite failed.
     pub tool_error: bool,
-    /// The worst end of a question.
     pub questions: WorstEnd,
     /// A case of a suite could not be run because of this party, or the user ended a check early.
     pub broken: Option<Kind>,

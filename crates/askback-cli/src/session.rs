@@ -494,7 +494,6 @@ pub fn with_page(mut terminal: Box<dyn Leaf>, limits: &Limits) -> Result<Box<dyn
     Ok(Box::new(Leaves::new(terminal, vec![Box::new(page)])))
 }
 
-/// Starts the web server for the page.
 pub fn page(limits: &Limits) -> Result<WebPage, Error> {
     WebPage::start(limits).map_err(|error| {
         Error::usage(words!("the page cannot be served: {}", given(error)))

@@ -154,7 +154,8 @@ impl WireLog {
         if let Some(traced) = &*traced {
             return Ok(Arc::clone(traced));
         }
-        let file = private_file::create_new(path).map_err(|error| Error::unwritten(path, &error))?;
+        let file =
+            private_file::create_new(path).map_err(|error| Error::unwritten(path, &error))?;
         let (most, left) = (self.trace_bytes, self.trace_bytes);
         let file = Arc::new(Mutex::new(Some(TraceFile { file, most, left })));
         Ok(Arc::clone(traced.insert(file)))

@@ -9,7 +9,6 @@ use jsonc_parser::{CollectOptions, ParseOptions, parse_to_ast};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-/// The format of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Layout {
@@ -32,7 +31,6 @@ pub enum Layout {
     FastAgent,
 }
 
-/// The servers of a file.
 #[derive(Debug, Clone, Default)]
 pub struct Document {
     servers: BTreeMap<String, Value>,
@@ -155,7 +153,6 @@ impl Document {
         self.servers.get(name)
     }
 
-    /// Returns all entries as an object.
     pub fn to_value(&self) -> Value {
         let servers = self.servers.iter();
         Value::Object(

@@ -42,7 +42,6 @@ pub struct Connection {
 }
 
 pub enum State {
-    /// The connection is being opened.
     Connecting,
     Open(Client),
     Failed(Error),
@@ -375,7 +374,6 @@ impl Session {
         self.server
     }
 
-    /// The background tasks of all servers.
     pub fn tasks(&self) -> Tasks {
         self.opener.relay.tasks().clone()
     }

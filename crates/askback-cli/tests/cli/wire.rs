@@ -69,7 +69,10 @@ fn a_trace_is_written_over_no_file() {
     let ran = run.on_travel().expect(2);
     let ran = ran.says("askback: notes.txt exists already, and is not overwritten\n");
     assert!(!ran.stderr.contains("answered by rule"), "{}", ran.stderr);
-    assert_eq!(fs::read_to_string(path).expect("it is there"), "what was there before");
+    assert_eq!(
+        fs::read_to_string(path).expect("it is there"),
+        "what was there before"
+    );
 }
 
 #[test]

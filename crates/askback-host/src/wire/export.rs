@@ -93,7 +93,7 @@ fn joined(message: &[u8]) -> String {
 }
 
 /// Formats `began + at` as RFC 3339.
-pub fn time(began: SystemTime, at: Duration) -> String {
+pub(super) fn time(began: SystemTime, at: Duration) -> String {
     let when = began.checked_add(at).unwrap_or(began);
     let since = when.duration_since(SystemTime::UNIX_EPOCH);
     let millis = since.unwrap_or_default().as_millis();
