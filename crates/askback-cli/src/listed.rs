@@ -34,6 +34,7 @@ pub struct ListedServer {
     names: Names,
     /// Variables that contain our secrets.
     withheld: Vec<String>,
+    document: Document,
     /// The project folder that the file belongs to.
     workspace: Option<PathBuf>,
 }
@@ -58,7 +59,7 @@ impl ListedServer {
     /// Finds the server with this name. It is started in `folder` unless the file names another folder. `workspace` is
     /// the project folder that the file belongs to.
     pub fn find(
-        document: &Document,
+        document: Document,
         name: &str,
         file: &Path,
         folder: &Path,
@@ -82,7 +83,7 @@ impl ListedServer {
             )));
         }
         let server = of_type(server.clone());
-        let withheld = withheld(document);
+        let withheld = withheld(&document);
         let names = Names::of(&server);
         let is_withheld = |name: &&String| {
             let mut withheld = withheld.iter();
@@ -106,6 +107,7 @@ impl ListedServer {
             server,
             names,
             withheld,
+            document,
             workspace: workspace.map(Path::to_owned),
         })
     }
@@ -140,7 +142,7 @@ impl ListedServer {
         Ok(self.reached(reach))
     }
 
-    /// The server with the values of its variables.
+    /// The server with the values of its variables. Asks the user for inputs.
     pub fn target(&self) -> Result<Target, Error> {
         let written = self.written()?;
         if self.names.is_empty() && !self.server.to_string().contains("${") {
@@ -225,15 +227,21 @@ impl ListedServer {
     fn values(&self) -> Result<Values, Error> {
         let variables = self.names.variables.iter().chain(&self.names.optional);
         let variables = variables.filter_map(|name| Some((name.clone(), env::var(name).ok()?)));
-        let values = Values {
+        let mut values = Values {
             variables: variables.collect(),
             workspace: self.workspace.clone(),
             home: env::home_dir(),
             ..Values::default()
         };
+        // Checks before asking the user for inputs, because unset variables stay unset.
         let unset = |name: &&String| !values.variables.contains_key(*name);
         if let Some(name) = self.names.variables.iter().find(unset) {
             return Err(missing(Missing::Variable(name.clone())));
+        }
+        for id in &self.names.inputs {
+            let input = self.document.input(id);
+            let input = input.ok_or_else(|| missing(Missing::Input(id.clone())))?;
+            values.inputs.insert(id.clone(), input.ask()?);
         }
         Ok(values)
     }
@@ -301,9 +309,9 @@ fn missing(missing: Missing) -> Error {
         )
         .quoting(name)
         .hint("Set it where you run askback, or write a default in the file: ${NAME:-default}."),
-        Missing::Input(id) => Error::usage("only an editor can ask for this input of the file:")
-            .quoting(id)
-            .hint("Write a variable such as ${MY_KEY} in its place."),
+        Missing::Input(id) => {
+            Error::usage("the `inputs` of the file have no usable entry with this id:").quoting(id)
+        }
         Missing::Room => Error::usage("with the values of its variables, it is larger than 1 MiB"),
         Missing::Folder(name) => {
             let name = words!("there is no folder for the name `{}` here", name);
@@ -354,7 +362,7 @@ mod tests {
         let document = Document::read(&text, Layout::Plain, None).expect("it is such a file");
         let folder = Path::new("/project");
         ListedServer::find(
-            &document,
+            document,
             "it",
             Path::new("/project/mcp.json"),
             folder,
@@ -456,7 +464,7 @@ mod tests {
             let document = Document::read(&text, Layout::Plain, None).expect("it is a file");
             let find = |name: &str| {
                 let (file, folder) = (Path::new("/p/mcp.json"), Path::new("/p"));
-                ListedServer::find(&document, name, file, folder, None)?.target()
+                ListedServer::find(document.clone(), name, file, folder, None)?.target()
             };
             find("plain").expect("it can be used");
             // The server must not get the secret that the invalid entry names.
@@ -516,7 +524,7 @@ mod tests {
         check(r#"{"command": "x", "args": ["${NOT_SET}"]}"#, "\nNOT_SET");
         check(
             r#"{"command": "x", "args": ["${input:key}"]}"#,
-            "only an editor can ask for this input",
+            "no usable entry with this id",
         );
         check(r#"{"url": "${PATH}"}"#, "not the address of a server:");
         check(

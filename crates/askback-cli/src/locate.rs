@@ -176,7 +176,7 @@ impl TargetArgs {
     }
 
     /// The named servers, or with `all` the servers of the file that are enabled and usable. Asks the user for
-    /// agreements.
+    /// agreements and inputs.
     pub fn targets(&self, all: bool) -> Result<Vec<Target>, Error> {
         let is_of_file = self.url.is_none() && self.command.is_empty();
         let is_unnamed = is_of_file && self.server.is_empty();
@@ -464,7 +464,7 @@ fn of_client(client: &'static KnownClient, name: &str, folders: &Folders) -> Res
         let found = found.saying(document.to_value().to_string());
         let folder = source.folder(folders, document.is_of_project(name));
         let listed = ListedServer::find(
-            &document,
+            document,
             name,
             &source.path,
             &folder,
@@ -532,7 +532,7 @@ fn from_file(
     let here = std::env::current_dir().ok();
     let document = Document::read(text, layout, here.as_deref()).map_err(unreadable)?;
     let workspace = Some(folder).filter(|folder| !folder.as_os_str().is_empty());
-    ListedServer::find(&document, name, file, folder, workspace)
+    ListedServer::find(document, name, file, folder, workspace)
 }
 
 fn within(file: &Path, error: Error) -> Error {

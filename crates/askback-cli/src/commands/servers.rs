@@ -139,7 +139,7 @@ impl FoundFile {
     /// How a server is reached, as the file says it, or why it cannot be used.
     fn reach(&self, document: &Document, name: &str) -> Result<String, String> {
         let project = self.project.as_deref();
-        let listed = ListedServer::find(document, name, &self.path, &self.folder, project);
+        let listed = ListedServer::find(document.clone(), name, &self.path, &self.folder, project);
         let target = listed.and_then(|listed| listed.written());
         let target = target.map_err(|error| error.reason())?;
         Ok(match target.reach {

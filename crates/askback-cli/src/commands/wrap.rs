@@ -1,14 +1,18 @@
 //! `askback wrap` is a server in front of another server. It answers questions instead of the
 //! client.
 
+mod bundle;
 mod doctor;
 mod install;
 mod policy;
 
-use std::{env, path::PathBuf, time::Duration};
+use std::{
+    env,
+    path::{Path, PathBuf},
+    time::Duration,
+};
 #[cfg(unix)]
 use std::{
-    path::Path,
     process::{self, Stdio},
     thread,
 };
@@ -46,6 +50,7 @@ use askback_host::{
 use clap::ValueEnum as _;
 use serde::Deserialize;
 
+use self::bundle::Bundle;
 use super::serve::termination;
 use crate::{
     environment,
@@ -77,6 +82,7 @@ Examples:
   askback wrap --in codex --undo my-server
   askback wrap -- my-server --its-option
   askback wrap --url https://example.com/mcp --answers answers.yaml
+  askback wrap --bundle my-server.mcpb --folder src -- python3 server.py
 
 A question opens a page in your browser. `askback answer` in a terminal shows it, too.
 
@@ -104,6 +110,12 @@ pub struct WrapArgs {
     /// Say which clients here use `askback wrap`, and what is wrong
     #[arg(long, conflicts_with_all = ["entry", "url", "server", "config", "from", "command"])]
     doctor: bool,
+    /// Write a bundle (.mcpb) that starts this command and the server after --, for Claude Desktop and others
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["entry", "client", "doctor", "answers", "policy", "url"])]
+    bundle: Option<PathBuf>,
+    /// With --bundle: pack the files of the server from this folder
+    #[arg(long, value_name = "FOLDER", requires = "bundle")]
+    folder: Option<PathBuf>,
     /// Answer questions from this file, YAML or JSON
     #[arg(long, value_name = "FILE")]
     answers: Option<PathBuf>,
@@ -295,8 +307,20 @@ pub async fn run(mut args: WrapArgs, outcome: &mut Outcome) -> Result<(), Error>
         return done;
     }
     add_headers(&mut args.target, &args.header_env)?;
+    let options = args.options()?;
     let session = SessionArgs::new(args.sign_in, None).to(args.target);
     let mut target = session.target()?;
+    if let Some(path) = &args.bundle {
+        let program = env::current_exe();
+        let program = program.map_err(|error| Error::unread(Path::new("askback"), error))?;
+        return bundle::write(&Bundle {
+            path,
+            folder: args.folder.as_deref(),
+            program: &program,
+            target: &target,
+            options,
+        });
+    }
     let policy = policy::options(args.policy.as_deref(), &target.name)?;
     let hold = args.hold.or(policy.hold);
     let ask = args.ask.or(policy.ask).unwrap_or(Ask::Auto);

@@ -5,10 +5,14 @@ use std::{
     path::Path,
 };
 
+use askback::internal::json::without_empty;
 use jsonc_parser::{CollectOptions, ParseOptions, parse_to_ast};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
+use super::input::Input;
+
+/// The format of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Layout {
@@ -36,6 +40,7 @@ pub struct Document {
     servers: BTreeMap<String, Value>,
     /// The servers that the file defines for one project only.
     of_project: BTreeSet<String>,
+    inputs: Vec<Input>,
 }
 
 /// The reason why a text is not a valid configuration. Never quotes the text, which may contain secrets.
@@ -135,6 +140,7 @@ impl Document {
         Ok(Self {
             servers: servers.collect(),
             of_project,
+            inputs: inputs(&whole),
         })
     }
 
@@ -153,6 +159,12 @@ impl Document {
         self.servers.get(name)
     }
 
+    /// Returns the input with an id.
+    pub fn input(&self, id: &str) -> Option<&Input> {
+        self.inputs.iter().find(|input| input.id == id)
+    }
+
+    /// Returns all entries as an object.
     pub fn to_value(&self) -> Value {
         let servers = self.servers.iter();
         Value::Object(
@@ -241,6 +253,14 @@ fn take_any(
         }
     }
     Ok(found)
+}
+
+/// The inputs of a file, in VS Code's format. An unreadable input is an error only for the servers that refer to it.
+fn inputs(whole: &Map<String, Value>) -> Vec<Input> {
+    let inputs = whole.get("inputs").and_then(Value::as_array);
+    let read = inputs.into_iter().flatten();
+    read.filter_map(|input| serde_json::from_value(without_empty(input.clone())).ok())
+        .collect()
 }
 
 impl Layout {
@@ -434,6 +454,14 @@ mod tests {
         refuse(Layout::Plain, "{'secret': {}}", "line 1 column");
         refuse(Layout::Plain, "{secret: {}}", "line 1 column");
         refuse(Layout::Plain, &"[".repeat(100_000), "nesting depth");
+    }
+
+    #[test]
+    fn an_input_that_cannot_be_read_hurts_itself_alone() {
+        let text = r#"{"servers": {"a": {"command": "x"}}, "inputs": [{"secret": 1}, 7, {"id": "b", "type": "promptString", "default": null}]}"#;
+        let document = Document::read(text, Layout::Plain, None).expect("it is read");
+        assert_eq!(document.names().collect::<Vec<_>>(), ["a"]);
+        assert!(document.input("b").is_some());
     }
 
     #[test]

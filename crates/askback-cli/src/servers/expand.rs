@@ -16,7 +16,7 @@ pub struct Names {
     pub variables: BTreeSet<String>,
     /// Environment variables with a default.
     pub optional: BTreeSet<String>,
-    /// The ids of inputs, for which VS Code asks its user.
+    /// The ids of inputs, which the user is asked for.
     pub inputs: BTreeSet<String>,
     /// Names that askback does not know, such as `config:x`, as written in the file.
     pub unknown: BTreeSet<String>,
@@ -25,6 +25,8 @@ pub struct Names {
 #[derive(Debug, Clone, Default)]
 pub struct Values {
     pub variables: BTreeMap<String, String>,
+    /// The values of inputs, by id.
+    pub inputs: BTreeMap<String, String>,
     pub workspace: Option<PathBuf>,
     pub home: Option<PathBuf>,
 }
@@ -146,7 +148,7 @@ impl Values {
                 }
                 Part::Input(id) => {
                     let missing = || Missing::Input(id.to_owned());
-                    return Err(missing());
+                    filled.push_str(self.inputs.get(id).ok_or_else(missing)?);
                 }
                 Part::Known(SEPARATOR) => filled.push_str(MAIN_SEPARATOR_STR),
                 Part::Known(name) => {
@@ -251,6 +253,7 @@ mod tests {
         };
         Values {
             variables: pairs(&[("A", "a"), ("EMPTY", ""), ("NESTED", "${A}")]),
+            inputs: pairs(&[("key", "typed")]),
             workspace: Some("/project/it".into()),
             home: Some("/home/ada".into()),
         }
@@ -276,6 +279,7 @@ mod tests {
         check("${EMPTY}", "");
         check("${EMPTY:-b}", "b");
         check("${env:B:-b}", "b");
+        check("Bearer ${input:key}", "Bearer typed");
         check(
             "${userHome}${/}x",
             &format!("/home/ada{MAIN_SEPARATOR_STR}x"),

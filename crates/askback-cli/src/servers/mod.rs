@@ -9,8 +9,10 @@ mod edit;
 mod entry;
 mod entry_text;
 mod expand;
+mod input;
 mod name;
 mod secrets;
+mod terminal;
 
 pub use client::{ConfigFile, Folders, Source, read, read_at};
 pub use document::{Document, Layout, Unreadable, unused};

@@ -2,7 +2,10 @@
 
 use std::{fs, path::PathBuf, process::Command};
 
-use crate::scratch::Scratch;
+use crate::{
+    full::{ENTER, Terminal},
+    scratch::Scratch,
+};
 
 /// A folder with a server file. The program that it starts only records its input, and is not a
 /// server.
@@ -68,12 +71,6 @@ fn values_of_variables_are_given_and_not_shown() {
     let (exit, stderr) =
         place.run(&[&["list", "--all", "--server", "unset"], &config[..]].concat());
     assert_eq!(exit, Some(2), "{stderr}");
-    let (exit, input) = place.run(&[&["list", "--all", "--server", "input"], &config[..]].concat());
-    assert_eq!(exit, Some(2), "{input}");
-    assert!(
-        input.contains("only an editor can ask for this input"),
-        "{input}"
-    );
     for says in [
         "mcp.json: the file takes a value from this variable",
         "| NOT_SET",
@@ -119,11 +116,44 @@ fn what_is_agreed_to_is_the_text_of_the_file() {
             "your variables: SHELL_OF_MINE, TOP_SECRET",
         ],
     );
+    check("input", &["| and give it what you type for: key"]);
     check(
         "header",
         &[
             "| connect to http://127.0.0.1:9/${TOP_SECRET}",
             "your variables: TOP_SECRET",
         ],
+    );
+}
+
+#[test]
+fn a_person_types_a_secret_unseen() {
+    let place = Place::new("input", FILE);
+    let config = place.file();
+    let words = ["list", "--all", "--server", "input", "--config", &config];
+    let mut terminal = Terminal::open(&words, 80);
+    terminal
+        .until("| The key")
+        .until("> ")
+        .press("unseen")
+        .press(ENTER);
+    terminal.until("askback: ");
+    assert!(!terminal.wrote("unseen"));
+    assert_eq!(terminal.end(), Some(4));
+    let given = fs::read_to_string(place.given()).expect("it ran");
+    assert_eq!(given, "<unseen>");
+    fs::remove_file(place.given()).expect("it is ours");
+
+    // Ctrl-C exits without starting anything.
+    let mut terminal = Terminal::open(&words, 80);
+    terminal.until("| The key").until("> ").press("uns\x03");
+    assert_eq!(terminal.end(), Some(130));
+    assert!(!place.given().exists());
+
+    let (exit, stderr) = place.run(&words);
+    assert_eq!(exit, Some(2), "{stderr}");
+    assert!(
+        stderr.contains("a person has to type this input"),
+        "{stderr}"
     );
 }
