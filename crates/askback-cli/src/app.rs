@@ -311,7 +311,7 @@ async fn run(app: App, outcome: &mut Outcome) -> Result<(), Error> {
         Some(Command::Call(args)) => call::run(args, outcome).await,
         Some(Command::Get(args)) => get::run(args, outcome).await,
         Some(Command::Watch(args)) => watch::run(args).await,
-        Some(Command::Answer(args)) => answer::run(args, outcome).await,
+        Some(Command::Answer(args)) => answer::run(args).await,
         Some(Command::Receipts(args)) => receipts::run(args, outcome),
         Some(Command::Check(args)) => check::run(args, outcome).await,
         Some(Command::Doctor(mut args)) => {

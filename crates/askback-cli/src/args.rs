@@ -32,8 +32,6 @@ pub enum ArgumentValue {
 pub enum Place {
     Shell,
     Line,
-    /// An answer to a form. A value of the wrong type is an error.
-    Form,
 }
 
 pub fn parse(words: &[String]) -> Result<Vec<Argument>, Error> {
@@ -230,7 +228,6 @@ fn read_as(field: &Field, text: String, place: Place) -> Result<Value, Error> {
                 ))
             }
             Place::Line => error.hint(words!("To send it anyway, write {}:={}", key, given(json))),
-            Place::Form => error,
         }
     })
 }
@@ -512,7 +509,6 @@ mod tests {
         );
         check(Place::Line, "it's", Some(&sends(r#"n:="it's""#)));
         check(Place::Line, "a\u{202e}", Some(&sends(r#"n:="a\u202e""#)));
-        check(Place::Form, "abc", None);
     }
 
     #[test]

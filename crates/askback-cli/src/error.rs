@@ -44,15 +44,12 @@ pub enum Kind {
 pub struct Outcome {
     /// The tool reported an error, or a case of a suite failed.
     pub tool_error: bool,
-    /// The worst end of a question.
     pub questions: WorstEnd,
     /// A case of a suite could not be run because of this party, or the user ended a check early.
     pub broken: Option<Kind>,
     /// A part of the server's result cannot be read. The rest was shown.
     pub malformed: bool,
     pub faulty: bool,
-    /// A question was parked and waits for an answer.
-    pub parked: bool,
     /// The check needs a sign-in to continue.
     pub unauthorized: bool,
 }
@@ -73,7 +70,6 @@ pub enum Exit {
     Unanswered = 6,
     /// The questions differ from those that the answers file expects.
     Unexpected = 7,
-    Parked = 8,
     /// The user interrupted the run. Shells use this code for Ctrl-C.
     Interrupted = 130,
 }
@@ -92,7 +88,6 @@ impl Exit {
             Some(Kind::Usage) => Self::Usage,
             Some(Kind::Interrupted) => Self::Interrupted,
             None if outcome.malformed => Self::Failure,
-            None if outcome.parked => Self::Parked,
             kind => match (outcome.questions, kind) {
                 (WorstEnd::Unexpected, _) => Self::Unexpected,
                 (WorstEnd::Unanswered, _) => Self::Unanswered,
@@ -249,30 +244,6 @@ mod tests {
             check(true, questions, Some(Kind::Protocol), Exit::Failure);
             check(false, questions, Some(Kind::SignIn), Exit::SignIn);
             check(false, questions, Some(Kind::Interrupted), Exit::Interrupted);
-        }
-    }
-
-    #[test]
-    fn a_waiting_question_outweighs_a_refusal_and_a_failure_outweighs_both() {
-        for (questions, tool_error, kind, exit) in [
-            (WorstEnd::Answered, false, None, Exit::Parked),
-            (WorstEnd::Refused, true, None, Exit::Parked),
-            (WorstEnd::Unexpected, false, None, Exit::Parked),
-            (
-                WorstEnd::Answered,
-                false,
-                Some(Kind::Protocol),
-                Exit::Failure,
-            ),
-        ] {
-            let outcome = Outcome {
-                parked: true,
-                questions,
-                tool_error,
-                ..Outcome::default()
-            };
-            let error = kind.map(|kind| Error::new(kind, "x"));
-            assert_eq!(Exit::of(outcome, error.as_ref()), exit);
         }
     }
 

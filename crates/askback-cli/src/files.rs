@@ -395,7 +395,7 @@ mod tests {
         fs::remove_file(folder.join("src/new.rs")).expect("it is ours");
         assert_eq!(noticed(&mut files).await, "src/new.rs");
         // Files that this process writes do not count.
-        private_file::create(&folder.join("src/../trace.jsonl")).expect("the folder is ours");
+        private_file::create_new(&folder.join("src/../trace.jsonl")).expect("the folder is ours");
         private_file::write(&folder.join("suite.yaml"), "cases").expect("it is ours");
         own_files::create(&folder.join("result")).expect("it is ours");
         write("a.rs", "new");

@@ -23,7 +23,6 @@ pub struct KnownClient {
     /// Other names for it on the command line.
     #[serde(default)]
     aliases: Vec<&'static str>,
-    /// The name shown to users.
     #[serde(default)]
     title: Option<&'static str>,
     /// The newest revision that it speaks, if recorded.
@@ -69,12 +68,10 @@ pub struct KnownClient {
     pub preferences_fail: bool,
 }
 
-/// How a client draws the fields of a form.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FormDrawing {
     pub layout: FormLayout,
-    /// Whether it sorts the fields by name.
     #[serde(default)]
     pub sorted: bool,
     /// Whether the first option of a choice without a default is selected.
@@ -91,9 +88,7 @@ pub struct FormDrawing {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum FormLayout {
-    /// All fields on one page.
     Page,
-    /// A tab for each field.
     Tabs,
     /// One field after the other.
     Steps,
@@ -153,7 +148,6 @@ static ALL: LazyLock<Vec<KnownClient>> = LazyLock::new(|| {
     serde_json::from_str(include_str!("known_clients.json")).unwrap_or_default()
 });
 
-/// The clients whose configuration files are known.
 static WITH_FILES: LazyLock<Vec<&KnownClient>> = LazyLock::new(|| {
     let all = ALL.iter();
     all.filter(|client| !client.files.is_empty()).collect()
@@ -265,7 +259,6 @@ impl KnownClient {
         }
     }
 
-    /// Whether the user sees this question in full.
     pub fn shows(&self, question: &InputRequest) -> bool {
         match question {
             InputRequest::Elicit(ElicitParams::Form(form)) => {

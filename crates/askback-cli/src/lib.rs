@@ -28,7 +28,6 @@ mod name;
 mod older;
 mod opener;
 mod own_files;
-mod parked;
 mod permissions;
 mod private_file;
 mod probe_args;

@@ -175,10 +175,6 @@ impl TargetArgs {
         typed::add(&self.headers, &self.env, target)
     }
 
-    pub fn keep_out_of_files(&self) -> Result<(), Error> {
-        typed::keep_out_of_files(&self.headers, &self.env)
-    }
-
     /// The named servers, or with `all` the servers of the file that are enabled and usable. Asks the user for
     /// agreements and inputs.
     pub fn targets(&self, all: bool) -> Result<Vec<Target>, Error> {

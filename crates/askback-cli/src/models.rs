@@ -36,7 +36,6 @@ mod named {
     /// The model, unless the command line names one.
     const MODEL: &str = "ASKBACK_MODEL";
 
-    /// The API key for the model's provider.
     const KEY: &str = "ASKBACK_MODEL_KEY";
 
     /// The options of models.

@@ -1,7 +1,7 @@
 //! Servers that can ask only in an older revision. Most SDKs speak 2026-07-28, in which a server asks with a result, but
 //! their tools ask with a request, which fails there.
 
-use std::{collections::BTreeMap, path::PathBuf};
+use std::{collections::BTreeMap, path::PathBuf, time::SystemTime};
 
 use askback::{Revision, client::Client, internal::quote::clipped, keys::state_dir};
 use askback_host::{text::Words, words};
@@ -50,6 +50,12 @@ pub fn hinted(error: Error, message: &str) -> Error {
 
 /// How long a server is remembered, in seconds: a week. After that, its library may be newer.
 const REMEMBERED: u64 = 7 * 86_400;
+
+/// The current time in seconds since 1970.
+pub fn now() -> u64 {
+    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+    since.unwrap_or_default().as_secs()
+}
 
 /// The servers that are known to ask in [`REVISION`] only, by the digests of their targets.
 type Servers = BTreeMap<String, OlderServer>;

@@ -104,20 +104,6 @@ fn draft(path: &Path) -> PathBuf {
     path.with_file_name(name)
 }
 
-pub fn create(path: &Path) -> io::Result<File> {
-    let file = own_files::open(options().create(true).truncate(true), path)?;
-    #[cfg(unix)]
-    if let metadata = file.metadata()?
-        && metadata.is_file()
-        && exposure(&metadata).is_some()
-    {
-        // The file existed before.
-        let owner = std::os::unix::fs::PermissionsExt::from_mode(0o600);
-        file.set_permissions(owner)?;
-    }
-    Ok(file)
-}
-
 pub fn append(path: &Path) -> io::Result<File> {
     own_files::open(options().create(true).append(true), path)
 }

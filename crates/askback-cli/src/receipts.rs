@@ -24,7 +24,6 @@ const LINE_MAX_BYTES: u64 = 8 << 10;
 /// The maximum size of a list, in bytes. Each key has two lists: the current one and the previous one.
 const LIST_MAX_BYTES: u64 = 1 << 20;
 
-/// The folder with a user's receipts.
 #[derive(Debug, Clone)]
 pub struct ReceiptFolder(PathBuf);
 
@@ -37,7 +36,6 @@ pub struct ReceiptChain {
     pub receipts: Vec<Receipt>,
     /// How many older receipts were dropped.
     pub dropped: u64,
-    /// The first fault.
     pub fault: Option<String>,
 }
 
@@ -52,13 +50,11 @@ struct ChainHead {
     last: Receipt,
 }
 
-/// The files of one key.
 struct KeyFiles {
     folder: PathBuf,
     list_max_bytes: u64,
 }
 
-/// Signs receipts for one server.
 #[derive(Debug)]
 struct ServerReceipts {
     folder: ReceiptFolder,
@@ -79,7 +75,6 @@ impl ReceiptFolder {
         Some(Self(state_dir()?.join("askback").join("receipts")))
     }
 
-    /// Signs receipts for a server.
     pub fn signing_for(self, target: &Target) -> impl Receipts + use<> {
         self.signing_as(identity(target), target.name.clone())
     }
@@ -125,7 +120,6 @@ impl ReceiptFolder {
         Ok(chains)
     }
 
-    /// The path of the folder.
     pub fn path(&self) -> &Path {
         &self.0
     }

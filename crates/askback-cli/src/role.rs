@@ -54,7 +54,6 @@ impl Ability {
     /// The kinds of questions.
     const QUESTIONS: [Self; 4] = [Self::Forms, Self::Links, Self::Sampling, Self::Roots];
 
-    /// The word that removes the ability.
     fn word(self) -> &'static str {
         match self {
             Self::Forms => "no-forms",

@@ -42,10 +42,9 @@ use crate::{
     models::ModelArgs,
     older,
     opener::Opener,
-    parked::now,
     permissions::Permissions,
     probe_args::way,
-    role::{Ability, Role},
+    role::Role,
     seconds::seconds,
     sign_in::SignInArgs,
     target::{Reach, Target},
@@ -187,10 +186,6 @@ impl SessionArgs {
         self.target.target()
     }
 
-    pub fn keep_secrets_out_of_files(&self) -> Result<(), Error> {
-        self.target.keep_out_of_files()
-    }
-
     pub fn targets(&self, all: bool) -> Result<Vec<Target>, Error> {
         one_revision(self.protocol.0, self.role.unwrap_or_default())?;
         let targets = self.target.targets(all)?;
@@ -232,15 +227,6 @@ impl SessionArgs {
             trace => trace,
         });
         self.log = Some(WireLog::new(&self.limits()));
-        self
-    }
-
-    /// Lets the server ask only with elicitation, and not turn a call into a task.
-    #[must_use]
-    pub fn asked_by_elicitation_alone(mut self) -> Self {
-        let less = [Ability::Sampling, Ability::Roots, Ability::Tasks];
-        let role = self.role.unwrap_or_default();
-        self.role = Some(less.into_iter().fold(role, Role::without));
         self
     }
 
@@ -374,7 +360,9 @@ impl Session {
         if !is_newest || !may_choose || !older::is_meant(said) {
             return None;
         }
-        self.opener.older.keep(older::claims(&self.client), now());
+        self.opener
+            .older
+            .keep(older::claims(&self.client), older::now());
         Some(older::REVISION)
     }
 
@@ -506,7 +494,6 @@ pub fn with_page(mut terminal: Box<dyn Leaf>, limits: &Limits) -> Result<Box<dyn
     Ok(Box::new(Leaves::new(terminal, vec![Box::new(page)])))
 }
 
-/// Starts the web server for the page.
 pub fn page(limits: &Limits) -> Result<WebPage, Error> {
     WebPage::start(limits).map_err(|error| {
         Error::usage(words!("the page cannot be served: {}", given(error)))

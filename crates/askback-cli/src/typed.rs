@@ -9,7 +9,6 @@ use serde_json::json;
 use crate::{
     environment,
     error::Error,
-    secret,
     servers::{Names, Values},
     target::{Reach, Target},
 };
@@ -56,31 +55,6 @@ impl TypedText {
             ),
         }
     }
-
-    /// Whether the command line contains a part of the header's value, other than the scheme before a token.
-    fn spells_out_header(&self) -> bool {
-        let Ok((_, value)) = self.header() else {
-            return true;
-        };
-        let (_, token) = secret::after_scheme(&value);
-        let inside = token.strip_prefix("${").and_then(|it| it.strip_suffix('}'));
-        let is_one = inside.is_some_and(|inside| !inside.contains(['$', '{', '}']));
-        // A variable with a default is optional.
-        !is_one || !names_variable(token)
-    }
-
-    /// Whether the command line contains the value of a variable that may be secret.
-    fn spells_out_variable(&self) -> bool {
-        let Ok((name, value)) = self.variable() else {
-            return true;
-        };
-        let may_be_secret = secret::is_setting(&name) || secret::is_in(&value, secret::is_setting);
-        may_be_secret && !names_variable(&value)
-    }
-}
-
-fn names_variable(text: &str) -> bool {
-    !Names::of(&json!({"args": [text]})).variables.is_empty()
 }
 
 /// Adds headers to all requests to a server, or variables to its process. They take precedence over the server's file.
@@ -126,21 +100,6 @@ pub fn add(
         }
         Reach::Address(_) | Reach::Start(_) => Ok(()),
     }
-}
-
-/// Checks that a call with these values may be stored in a file: no value that may be secret is written out.
-pub fn keep_out_of_files(headers: &[TypedText], variables: &[TypedText]) -> Result<(), Error> {
-    if headers.iter().any(TypedText::spells_out_header) {
-        let error = "a call that waits is kept in a file, and this --header with it";
-        return Err(Error::usage(error).hint("Write its value as '${NAME}' or 'Bearer ${NAME}', in single quotes, and set that variable."));
-    }
-    if variables.iter().any(TypedText::spells_out_variable) {
-        let error = "a call that waits is kept in a file, and this --env with it";
-        return Err(Error::usage(error).hint(
-            "Write its value as '${NAME}', in single quotes, or its name alone, and set that variable.",
-        ));
-    }
-    Ok(())
 }
 
 /// Replaces variables with their values in named texts. `a_text` describes one text in an error: "a header".
@@ -263,36 +222,5 @@ mod tests {
         let header = typed(&["a: hush"]);
         assert!(add(&header, &[], &mut target).is_err() && add(&[], &header, &mut far()).is_err());
         assert!(!format!("{header:?}").contains("hush"));
-    }
-
-    #[test]
-    fn a_secret_is_kept_as_a_variable_alone() {
-        for (header, is_kept) in [
-            ("a: ${B}", true),
-            ("a: Bearer ${B}", true),
-            ("a:basic ${env:B}", true),
-            ("a: b", false),
-            ("a: Bearer ${B:-}", false),
-            ("a: Bearer hush${NOTHING:-}", false),
-            ("a: hush ${B}", false),
-            ("a: Bearer ${B}hush", false),
-            ("a: ${B}hush${B}", false),
-            ("${B}", false),
-        ] {
-            let kept = keep_out_of_files(&typed(&[header]), &[]);
-            assert_eq!(kept.is_ok(), is_kept, "{header}");
-        }
-        for (variable, is_kept) in [
-            ("LEVEL=debug", true),
-            ("TOKEN", true),
-            ("TOKEN=${TOKEN}", true),
-            ("TOKEN=hush", false),
-            ("TOKEN=${TOKEN:-hush}", false),
-            ("URL=https://u:hush@a.test", false),
-            ("a b=hush", false),
-        ] {
-            let kept = keep_out_of_files(&[], &typed(&[variable]));
-            assert_eq!(kept.is_ok(), is_kept, "{variable}");
-        }
     }
 }

@@ -1,8 +1,8 @@
 //! The messages of a session, as `--trace` and `/wire` show them.
 
 use std::{
-    fs::{self, File},
-    io::{self, Read, Write},
+    fs::File,
+    io::{self, Write},
     path::{Path, PathBuf},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::{Instant, SystemTime},
@@ -154,8 +154,8 @@ impl WireLog {
         if let Some(traced) = &*traced {
             return Ok(Arc::clone(traced));
         }
-        spare(path)?;
-        let file = private_file::create(path).map_err(|error| Error::unwritten(path, &error))?;
+        let file =
+            private_file::create_new(path).map_err(|error| Error::unwritten(path, &error))?;
         let (most, left) = (self.trace_bytes, self.trace_bytes);
         let file = Arc::new(Mutex::new(Some(TraceFile { file, most, left })));
         Ok(Arc::clone(traced.insert(file)))
@@ -211,7 +211,7 @@ impl Sink {
                 let mut file = lock(file);
                 let Some(open) = &mut *file else { return };
                 let (News::Message(entry) | News::Head(entry)) = news;
-                let line = wire::trace_line(began, entry) + "\n";
+                let line = wire::line(began, entry) + "\n";
                 if let Err(why) = open.write(&line) {
                     *file = None;
                     relay.tell(words!("The trace ends here: {}", why));
@@ -235,28 +235,6 @@ impl TraceFile {
 
 fn lock<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
     shared.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// Refuses to overwrite a file that is not a trace.
-fn spare(path: &Path) -> Result<(), Error> {
-    let is_file = fs::metadata(path).is_ok_and(|metadata| metadata.is_file());
-    // Do not overwrite an unreadable file either.
-    if !is_file || File::open(path).is_ok_and(begins_trace) {
-        return Ok(());
-    }
-    let words = words!(
-        "{} exists already, and is not a trace",
-        given(path.display())
-    );
-    Err(Error::usage(words).hint("Name another file, or remove this one."))
-}
-
-/// Whether a file is empty or starts with a line of a trace.
-fn begins_trace(file: File) -> bool {
-    let most = u64::try_from(wire::TRACE.len()).unwrap_or(u64::MAX);
-    let mut head = Vec::new();
-    let read = file.take(most).read_to_end(&mut head);
-    read.is_ok() && (head.is_empty() || head == wire::TRACE.as_bytes())
 }
 
 #[cfg(test)]

@@ -17,7 +17,7 @@ use tokio::sync::{
 
 use crate::{
     ending::QuestionEnd,
-    model::{Claims, Question, TypedChange},
+    model::{Claims, Question, Typed},
     question_link::QuestionLink,
     receipts::ShownReply,
     server_id::ServerId,
@@ -46,7 +46,7 @@ pub enum Arrival {
     /// The question with this number ended in the program that holds it.
     Ended(u64, QuestionEnd),
     /// Another front end changed what is typed in the question with this number.
-    Typed(u64, Vec<TypedChange>),
+    Typed(u64, Typed),
     /// The question with this number was answered in another way.
     Settled(u64),
     /// An event of the server.

@@ -6,7 +6,6 @@ use crate::page::{Page, Style};
 
 #[derive(Debug)]
 pub(crate) enum NoBrowser {
-    /// There is no display.
     NoDisplay,
     /// There is no browser, or it could not be started.
     Failed(std::io::Error),

@@ -56,7 +56,7 @@ pub struct Host {
     arrivals: Arrivals,
     replies: HashMap<u64, oneshot::Sender<ShownReply>>,
     /// The senders of typed content, for the questions that another program holds.
-    typed: HashMap<u64, watch::Sender<Option<TypedState>>>,
+    typed: HashMap<u64, watch::Sender<TypedState>>,
     /// The current question and when it was first shown.
     front: Option<(u64, SystemTime)>,
     is_scripted: bool,

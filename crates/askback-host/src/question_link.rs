@@ -9,24 +9,31 @@ use crate::{ending::QuestionEnd, model::Typed};
 /// Connects a question of this front end with the program that holds it.
 #[derive(Debug, Clone, Default)]
 pub struct QuestionLink {
-    /// The content that was typed before this front end had the question.
-    pub(crate) given: Typed,
-    /// The content that is typed here. `None` until the front end has the question.
-    pub(crate) typed: watch::Sender<Option<TypedState>>,
+    /// The content that is typed in the question.
+    pub(crate) typed: watch::Sender<TypedState>,
     /// Why the question ended, if it ended without a reply of this front end.
     pub(crate) end: Arc<OnceLock<QuestionEnd>>,
 }
 
-/// The typed content of a question.
-#[derive(Debug, Clone, PartialEq)]
+/// The typed content of a question, here and at the program that holds it.
+#[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct TypedState {
-    /// The number of the question in this front end.
-    pub(crate) question: u64,
-    /// The content that all front ends have when this one gets the question.
-    pub(crate) shared: Typed,
+    /// The number of the question in this front end, once it has the question.
+    pub(crate) question: Option<u64>,
+    /// The content that the program has. A value of another front end is written as this one shows it, so that it is
+    /// not sent back.
+    pub(crate) there: Typed,
     /// The content in this front end.
-    pub(crate) now: Typed,
-    /// The changes of other front ends, as they are shown here. A field may write a value in another
-    /// way, which is not a change by the user.
-    pub(crate) applied: Typed,
+    pub(crate) here: Typed,
+}
+
+impl TypedState {
+    /// The fields whose content the program does not have.
+    pub(crate) fn unsent(&self) -> Typed {
+        let fields = self.here.iter();
+        let unsent = fields.filter(|(name, value)| self.there.get(*name) != Some(*value));
+        unsent
+            .map(|(name, value)| (name.clone(), value.clone()))
+            .collect()
+    }
 }

@@ -26,7 +26,7 @@ use crate::{
     arrivals::{self, Sender},
     ending::QuestionEnd,
     folder,
-    model::{Ask, Call, Claims, PERSON, Question, Refused, Reply, TypedChange, Wants, Why},
+    model::{Ask, Call, Claims, PERSON, Question, Refused, Reply, Typed, Wants, Why},
     receipts::{Receipts, ShownReply, add_receipt},
     tasks::Tasks,
     text::{Words, given},
@@ -361,8 +361,8 @@ impl Relay {
     }
 
     /// Passes on what was typed in another front end.
-    pub(crate) fn retype(&self, question: u64, changes: Vec<TypedChange>) {
-        self.send(Arrival::Typed(question, changes));
+    pub(crate) fn retype(&self, question: u64, fields: Typed) {
+        self.send(Arrival::Typed(question, fields));
     }
 
     async fn ask<Q>(

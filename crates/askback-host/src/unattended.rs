@@ -52,9 +52,7 @@ struct UnmatchedQuestions {
 enum Telling {
     /// The whole question, and a rule that would answer it.
     Whole,
-    /// Its message.
     Row,
-    /// Only counted.
     Nothing,
 }
 

@@ -14,7 +14,7 @@ use lab::{
     browser::{Browser, Person},
     issuers::Maker,
 };
-use serde_json::{Value, json};
+use serde_json::json;
 use tokio::{
     io::{AsyncBufReadExt as _, AsyncReadExt as _, BufReader, Lines},
     net::unix::pipe,
@@ -36,7 +36,7 @@ const ANSWERS: &str = "answers: [{when: {mode: url, host: 127.0.0.1}, accept: tr
 
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// A revision in which the client repeats the call, so it can be parked.
+/// A revision in which the client repeats the call.
 const IN_ROUNDS: &str = "2026-07-28";
 
 /// A revision in which a client is asked by a request of the server, or told by an error.
@@ -307,34 +307,6 @@ async fn script(desk: &mut Desk<'_>, ada: &Person) -> Result<()> {
     Ok(())
 }
 
-/// A script parks the call and gets the link. It answers after the user has opened it.
-async fn park(desk: &mut Desk<'_>, ada: &Person) -> Result<()> {
-    let scene = desk.scene;
-    disconnect(scene, ada).await?;
-    let words = ["call", "my_miles", "--credentials", "file", "--park"];
-    let call = desk.script(&desk.words(&words))?;
-    let (code, printed) = desk.end(call).await?;
-    assert_eq!(code, Some(8), "{}", desk.said);
-    let printed: Value = serde_json::from_str(&printed)?;
-    let parked = &printed["parked"];
-    let link = parked["questions"][0]["url"].as_str();
-    scene
-        .agree(ada, link.ok_or_else(|| format!("{printed}"))?)
-        .await?;
-    scene.allow_again(ada, "ada").await?;
-    ada.sees("Airline is connected").await?;
-    let id = parked["id"].as_str().unwrap_or_default();
-    let answer = desk.script(&["answer", id, "--accept"].map(str::to_owned))?;
-    let (code, printed) = desk.end(answer).await?;
-    assert_eq!(
-        (code, printed.trim_end()),
-        (Some(0), &*said()),
-        "{}",
-        desk.said
-    );
-    Ok(())
-}
-
 /// Disconnects the account on the pages, and reloads until the airline has been told.
 async fn disconnect(scene: &Scene, person: &Person) -> Result<()> {
     person.goto(&format!("{}/accounts", scene.pages)).await?;
@@ -375,9 +347,6 @@ async fn check(plan: Plan, revision: &str) -> Result<()> {
         false => converse(&mut desk, browser, &ada).await?,
     };
     script(&mut desk, &ada).await?;
-    if revision == IN_ROUNDS {
-        park(&mut desk, &ada).await?;
-    }
     let events = scene.events("ada").await?;
     let count = |event| events.iter().filter(|it| **it == event).count();
     match plan.by_error {

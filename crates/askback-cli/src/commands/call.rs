@@ -16,12 +16,12 @@ use askback_host::{
 };
 use serde_json::Value;
 
-use super::{answers, park, retry};
+use super::{answers, retry};
 use crate::{
     args::{self, Place},
     error::{Error, Outcome},
     lookup, missing, older,
-    session::{Answers, Session, SessionArgs, failed},
+    session::{Session, SessionArgs, failed},
     suite::record::{RecordedResult, Recorder, Request},
 };
 
@@ -52,7 +52,6 @@ pub const EXIT_CODES: &str = "\
 5    a sign-in was needed and not completed, or the server refused the credentials
 6    a question was not answered
 7    the questions were not the ones that the answers file expects
-8    a question waits (--park)
 130  interrupted";
 
 /// Call a tool and print its result
@@ -78,10 +77,6 @@ pub struct CallArgs {
     /// Write the call, its questions and its outcome to this new file, as a suite
     #[arg(long, value_name = "FILE")]
     record: Option<PathBuf>,
-    /// If the server asks, print the question and exit with 8: `askback answer` continues the call, at any
-    /// time. With --json, or without a terminal, the question is JSON. Only in 2026-07-28
-    #[arg(long, conflicts_with_all = ["answers", "record"])]
-    park: bool,
     /// Print the result as JSON
     #[arg(long)]
     pub json: bool,
@@ -101,14 +96,6 @@ impl CallArgs {
             .take_server(&mut self.tool, &mut self.arguments)?;
         Ok(self)
     }
-
-    /// The session's options. Only questions that can be parked are declared.
-    pub(super) fn into_session(self) -> SessionArgs {
-        match self.park {
-            true => self.session.asked_by_elicitation_alone(),
-            false => self.session,
-        }
-    }
 }
 
 /// Runs the command.
@@ -118,30 +105,20 @@ impl CallArgs {
 /// Fails with the error that ended it early; the outcome so far is in `outcome`.
 pub async fn run(mut args: CallArgs, outcome: &mut Outcome) -> Result<(), Error> {
     args = args.named()?;
-    if args.park {
-        args.session.keep_secrets_out_of_files()?;
-    }
     let arguments = args::parse(&args.arguments)?;
     let target = args.session.target()?;
-    let answers = match args.park {
-        true => Answers::Nobody,
-        false => answers(args.answers.as_deref())?,
-    };
+    let answers = answers(args.answers.as_deref())?;
     let recorder = args.record.as_deref();
     let recorder = recorder
         .map(|file| Recorder::new(file, &target))
         .transpose()?;
-    let mut options = args.clone().into_session();
-    if !args.park {
-        options = options.asking_in_known();
-    }
+    let mut options = args.session.clone().asking_in_known();
     if recorder.is_some() {
         options = options.keeping_wire();
     }
     let mut session = Session::open(target, &options, answers).await?;
     let called = call(&mut session, &args, arguments, recorder, outcome).await;
-    // A parked call declines links without the host.
-    outcome.questions = outcome.questions.max(session.host.ended());
+    outcome.questions = session.host.ended();
     session.close().await;
     called
 }
@@ -187,9 +164,6 @@ async fn call(
     if host.is_person() {
         let filled = missing::for_tool(host, tool, &schema, arguments, false).await?;
         arguments = filled.ok_or_else(missing::cancelled)?;
-    }
-    if args.park {
-        return park::begin(session, &tool.clone(), arguments, args.json, outcome).await;
     }
     if let Some(recorder) = &mut recorder {
         recorder.attach(session);

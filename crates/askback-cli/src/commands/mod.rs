@@ -9,7 +9,6 @@ pub mod hook;
 pub mod list;
 pub mod new;
 pub mod open;
-mod park;
 mod protect;
 pub mod receipts;
 mod retry;

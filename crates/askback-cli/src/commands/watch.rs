@@ -21,7 +21,6 @@ use crate::{
     session::{Session, SessionArgs, failed},
 };
 
-/// The largest `--count`.
 const MOST_CHANGES: i64 = 1_000_000;
 
 /// Print a line for each change of a server's lists or resources

@@ -77,7 +77,6 @@ const KEEP: Duration = Duration::from_secs(900);
 /// Tells the client where questions are answered.
 const PLACE: &str = "The user answers it with the command `askback answer` in a terminal.";
 
-/// Where questions are answered if a page opens.
 const PAGE: &str = "The user answers it on the page of askback in the browser, or with the command `askback answer` in a terminal.";
 
 const AFTER: &str = "\
@@ -475,7 +474,6 @@ pub(super) fn open_page(folder: Option<&Path>) {
     start(command);
 }
 
-/// Starts a program on the user's desktop.
 #[cfg(unix)]
 fn start(mut command: process::Command) {
     command

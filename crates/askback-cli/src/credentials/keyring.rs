@@ -5,10 +5,8 @@ use std::io;
 use askback::authorization::Secret;
 use keyring::{Entry, Error};
 
-/// The service name of our entries.
 const SERVICE: &str = "askback";
 
-/// The message if there is no keyring.
 pub(super) const ABSENT: &str = "There is no keyring here.";
 
 pub(super) fn load(key: &str) -> io::Result<Option<Secret>> {

@@ -21,7 +21,6 @@ pub use file::{Records, SecretPlace};
 
 use crate::error::Error;
 
-/// The prefix of keys for tokens.
 const TOKENS: &str = "tokens ";
 /// The prefix of keys for client registrations.
 const REGISTRATION: &str = "registration ";

@@ -46,7 +46,6 @@ struct LineStart<'a> {
 enum Continuation {
     Words(Vec<String>),
     Lines(Vec<String>),
-    /// Values to request from the server.
     Values(Box<ValueRequest>),
 }
 

@@ -70,7 +70,6 @@ pub struct Repl<'a> {
     /// The number of the latest read of each server. `last_reading` is the highest number.
     reading: BTreeMap<ServerId, u64>,
     last_reading: u64,
-    /// Calls in the background.
     background: Background,
     /// The last line typed, until it is known whether the history may keep it.
     typed: Option<String>,

@@ -30,7 +30,6 @@ pub(super) struct ShownResult {
     structured: Option<String>,
     /// The result of a call. A response to an edited request has only text.
     result: Option<Arc<Value>>,
-    /// Rows already shown.
     rows: usize,
 }
 

@@ -35,7 +35,6 @@ pub enum Layout {
     FastAgent,
 }
 
-/// The servers of a file.
 #[derive(Debug, Clone, Default)]
 pub struct Document {
     servers: BTreeMap<String, Value>,

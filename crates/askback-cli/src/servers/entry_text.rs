@@ -16,7 +16,6 @@ use super::{
     edit::input,
 };
 
-/// The format of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Format {
     Json,
@@ -139,7 +138,6 @@ fn unreadable(why: &str) -> Unreadable {
     Unreadable(why.to_owned())
 }
 
-/// The value at a path.
 pub fn at<'a>(whole: &'a Value, path: &[String]) -> Option<&'a Value> {
     path.iter()
         .try_fold(whole, |value, member| value.as_object()?.get(member))

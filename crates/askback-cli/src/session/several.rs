@@ -27,7 +27,6 @@ use crate::{
     error::{Error, Kind},
     older::{self, AskingRevision},
     opener::{Opener, Take},
-    parked::now,
     permissions::Permissions,
     receipts::ReceiptFolder,
     target::{Reach, Target},
@@ -43,7 +42,6 @@ pub struct Connection {
 }
 
 pub enum State {
-    /// The connection is being opened.
     Connecting,
     Open(Client),
     Failed(Error),
@@ -148,7 +146,7 @@ impl<'a> Room<'a> {
         let older = AskingRevision::of(&target);
         let mut protocol = args.protocol.0;
         let is_free = protocol == Protocol::Auto && role.revision().is_none();
-        if args.asks_in_known && is_free && older.is_older(now()) {
+        if args.asks_in_known && is_free && older.is_older(older::now()) {
             protocol = Protocol::Only(older::REVISION);
             let words = words!(
                 "{} is spoken to in {}, since it cannot ask in a newer one; --protocol {} tries the newest.",
@@ -376,7 +374,6 @@ impl Session {
         self.server
     }
 
-    /// The background tasks of all servers.
     pub fn tasks(&self) -> Tasks {
         self.opener.relay.tasks().clone()
     }

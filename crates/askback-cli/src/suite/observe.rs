@@ -65,7 +65,6 @@ pub struct ObservedQuestion {
 #[derive(Debug, Clone, PartialEq)]
 pub enum QuestionRequest {
     Form(FormSchema),
-    /// A link with this URL.
     Link(String),
     Sampling {
         /// Whether the server says which model it prefers.
@@ -92,7 +91,6 @@ pub enum ReplyKind {
     Unanswered,
 }
 
-/// How a case ended, in short.
 #[derive(Debug, Clone, PartialEq)]
 pub struct BriefEnd {
     /// Whether there is no result, or the result is an error.

@@ -43,7 +43,6 @@ pub(super) struct PlayerHandle(Rc<RefCell<Playing>>);
 struct Playing {
     leaf: UnattendedRun,
     limits: Limits,
-    /// The pages of the current case.
     pages: Vec<Rows>,
 }
 

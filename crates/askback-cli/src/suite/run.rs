@@ -103,7 +103,6 @@ struct Stage {
     revision: Option<Revision>,
 }
 
-/// The connection failed.
 struct OpeningError {
     error: Error,
     /// The pages that a user would have seen.

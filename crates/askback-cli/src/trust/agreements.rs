@@ -15,9 +15,7 @@ use crate::private_file;
 #[derive(Debug, Clone, Copy)]
 pub struct Agreement<'a> {
     pub path: &'a Path,
-    /// The name of the server in the file.
     pub server: &'a str,
-    /// The content of the file.
     pub text: &'a str,
 }
 

@@ -82,7 +82,6 @@ impl Found {
         Ok(Self { path, text })
     }
 
-    /// The content.
     pub fn text(&self) -> &str {
         &self.text
     }

@@ -42,7 +42,6 @@ mod new;
 mod one_shot;
 mod over_http;
 mod panicked;
-mod parked;
 mod protected;
 #[cfg(unix)]
 mod pty;

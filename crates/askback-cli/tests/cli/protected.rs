@@ -254,16 +254,6 @@ fn a_token_is_given_on_the_command_line() {
     let ran = run(&["doctor"], wrong).expect(1);
     let ran = ran.prints("the server does not take the credentials");
     assert!(!ran.stdout.contains("another"), "{}", ran.stdout);
-    // A parked call is stored with its command line.
-    let park = [
-        "call",
-        "book_holiday",
-        "destination=Rome",
-        "depart=2030-06-15",
-        "--park",
-    ];
-    run(&park, wrong).expect(2).says("this --header with it");
-    run(&park, in_variable).expect(8);
     let started = Run::new("header-started", &["list", "tools", "--header", "a: b"]);
     started
         .on_travel()

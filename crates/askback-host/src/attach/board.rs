@@ -5,7 +5,7 @@ use std::{
     time::Duration,
 };
 
-use super::typed::{self, MAX_TYPED_BYTES, TypedFields};
+use super::line::{MAX_TYPED_BYTES, TypedFields, typed_bytes};
 use crate::ending::{FrontEndKind, QuestionEnd};
 
 /// An event that the owner of a board may want to act on.
@@ -60,8 +60,6 @@ pub(super) enum Effect {
     Withdrawn(u64, u64, QuestionEnd),
     /// Send the fields with these names to a front end: (front end, question, names).
     Typed(u64, u64, Vec<String>),
-    /// Confirm a change of a front end: (front end, question, number of the change).
-    Confirm(u64, u64, u64),
     /// End a question: pass on its reply, or answer that no user was asked.
     End(u64, End),
     Notify(Notice),
@@ -209,7 +207,6 @@ impl Questions {
         &mut self,
         front_end: u64,
         id: u64,
-        change: u64,
         fields: TypedFields,
     ) -> Vec<Effect> {
         let Some(question) = self.has(front_end, id) else {
@@ -218,17 +215,15 @@ impl Questions {
         let names: Vec<_> = fields.keys().cloned().collect();
         let mut typed = question.typed.clone();
         typed.extend(fields);
-        if typed::bytes(&typed) > MAX_TYPED_BYTES {
+        if typed_bytes(&typed) > MAX_TYPED_BYTES {
             return Vec::new();
         }
         question.typed = typed;
         let others = question.offered_to.iter();
         let others = others.filter(|other| **other != front_end);
-        let mut effects: Vec<_> = others
+        others
             .map(|other| Effect::Typed(*other, id, names.clone()))
-            .collect();
-        effects.push(Effect::Confirm(front_end, id, change));
-        effects
+            .collect()
     }
 
     pub(super) fn typed(&self, id: u64) -> Option<&TypedFields> {
@@ -418,8 +413,8 @@ mod tests {
         board.ask(NOW);
         board.join(1, FrontEndKind::Terminal);
         board.seen(1, 0);
-        let kept = board.keep_typed(1, 0, 1, fields(&[("name", "Ad"), ("age", "3")]));
-        assert_eq!(kept, [Effect::Confirm(1, 0, 1)]);
+        let kept = board.keep_typed(1, 0, fields(&[("name", "Ad"), ("age", "3")]));
+        assert_eq!(kept, []);
         assert_eq!(board.leave(1), [Effect::Notify(Notice::NoFrontEnd)]);
         assert_eq!(board.leave(1), []);
         assert_eq!(board.stage(0), Some(Stage::Waiting));
@@ -444,21 +439,18 @@ mod tests {
         board.ask(NOW);
         board.join(1, FrontEndKind::Terminal);
         board.join(2, FrontEndKind::Page);
-        board.keep_typed(1, 0, 1, fields(&[("name", "Ada"), ("age", "3")]));
+        board.keep_typed(1, 0, fields(&[("name", "Ada"), ("age", "3")]));
         assert_eq!(
-            board.keep_typed(2, 0, 9, fields(&[("name", "Bob")])),
-            [
-                Effect::Typed(1, 0, vec!["name".to_owned()]),
-                Effect::Confirm(2, 0, 9),
-            ]
+            board.keep_typed(2, 0, fields(&[("name", "Bob")])),
+            [Effect::Typed(1, 0, vec!["name".to_owned()]),]
         );
         let typed = fields(&[("name", "Bob"), ("age", "3")]);
         assert_eq!(board.typed(0), Some(&typed));
         // Changes by a front end that does not show the question, and changes above the limit, are
         // ignored.
         let long = "x".repeat(MAX_TYPED_BYTES);
-        assert_eq!(board.keep_typed(3, 0, 1, fields(&[("name", "Eve")])), []);
-        assert_eq!(board.keep_typed(1, 0, 2, fields(&[("name", &long)])), []);
+        assert_eq!(board.keep_typed(3, 0, fields(&[("name", "Eve")])), []);
+        assert_eq!(board.keep_typed(1, 0, fields(&[("name", &long)])), []);
         assert_eq!(board.typed(0), Some(&typed));
     }
 

@@ -21,10 +21,8 @@ const FOLDER: OFlags = OFlags::RDONLY
     .union(OFlags::NOFOLLOW)
     .union(OFlags::CLOEXEC);
 
-/// Any access for other users.
 const OTHERS: Mode = Mode::RWXG.union(Mode::RWXO);
 
-/// Write access for other users.
 const WRITERS: Mode = Mode::WGRP.union(Mode::WOTH);
 
 /// Returns the folder of this user and creates it if necessary. Clients start servers with almost

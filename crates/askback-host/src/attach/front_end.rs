@@ -20,8 +20,7 @@ use tokio::{
 use super::{
     connection::{self, MAX_LINE_BYTES, Reader, Writer},
     folder,
-    line::{self, BoardHello, BoardLine, FrontEndLine, VERSION},
-    typed::{self, LocalChange, TypedSync},
+    line::{self, BoardHello, BoardLine, FrontEndLine, MAX_TYPED_BYTES, VERSION},
 };
 use crate::{
     Interruption,
@@ -50,7 +49,6 @@ struct FoundBoard {
 
 enum Left {
     Board(ServerId),
-    /// The input of the front end ended.
     EndOfInput,
 }
 
@@ -136,7 +134,7 @@ pub async fn join(
             Ok(Ok(Found::Board(board))) => {
                 let asker = Asker {
                     name: board.hello.name.as_str().to_owned(),
-                    reached: board.hello.reached.clone().into_origin(),
+                    reached: board.hello.reached.clone(),
                     claims: None,
                 };
                 let desk = Desk::new(asker, None, None, limits.clone()).with_open_questions();
@@ -268,7 +266,6 @@ struct AttachedQuestion {
     /// On drop, the question leaves the desk.
     _asking: AbortOnDrop,
     link: QuestionLink,
-    typed: Arc<Mutex<TypedSync>>,
 }
 
 impl AttachedQuestion {
@@ -279,46 +276,30 @@ impl AttachedQuestion {
     }
 }
 
-fn lock(typed: &Mutex<TypedSync>) -> MutexGuard<'_, TypedSync> {
-    typed.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 /// Sends the typed content of a question to the board: the first change at once, then at most one line per [`TYPED_PAUSE`].
-async fn send_typed(
-    id: u64,
-    link: QuestionLink,
-    sync: Arc<Mutex<TypedSync>>,
-    writer: Writer,
-    relay: Relay,
-) {
-    let mut typed = link.typed.subscribe();
-    drop(link);
+async fn send_typed(id: u64, link: QuestionLink, writer: Writer, relay: Relay) {
+    let mut changes = link.typed.subscribe();
+    let mut is_told = false;
     loop {
-        let Ok(state) = typed.wait_for(Option::is_some).await.map(|it| it.clone()) else {
-            return;
-        };
-        let Some(state) = state else { return };
-        {
-            let mut sync = lock(&sync);
-            if sync.question().is_none() {
-                let changes = sync.begin(&state);
-                if !changes.is_empty() {
-                    relay.retype(state.question, changes);
-                }
+        let mut is_too_long = false;
+        link.typed.send_if_modified(|state| {
+            let unsent = state.unsent();
+            let bytes = line::typed_bytes(&line::write_typed(&state.here));
+            is_too_long = !unsent.is_empty() && bytes > MAX_TYPED_BYTES;
+            if !unsent.is_empty() && !is_too_long {
+                let fields = line::write_typed(&unsent);
+                writer.send(&FrontEndLine::Typed { id, fields });
+                state.there.extend(unsent);
             }
-            match sync.local(&state.now, &state.applied) {
-                LocalChange::Nothing => {}
-                LocalChange::Send(change, fields) => {
-                    let fields = typed::written(&fields);
-                    writer.send(&FrontEndLine::Typed { id, change, fields });
-                }
-                LocalChange::TooLong => relay.tell(
-                    "You have typed more than is kept: it is lost if this program ends before you send it.",
-                ),
-            }
+            false
+        });
+        if is_too_long && !std::mem::replace(&mut is_told, true) {
+            relay.tell(
+                "You have typed more than is kept: it is lost if this program ends before you send it.",
+            );
         }
         sleep(TYPED_PAUSE).await;
-        if typed.changed().await.is_err() {
+        if changes.changed().await.is_err() {
             return;
         }
     }
@@ -346,10 +327,9 @@ async fn attend(
         match reader.read::<BoardLine>().await {
             Ok(Some(BoardLine::Asked(asked))) => {
                 let id = asked.id;
-                let link = QuestionLink {
-                    given: typed::read(&asked.typed),
-                    ..QuestionLink::default()
-                };
+                let link = QuestionLink::default();
+                let given = line::read_typed(&asked.typed);
+                link.typed.send_modify(|state| state.there = given);
                 let Some(question) = asked.into_question() else {
                     relay.tell(
                         "This askback cannot read a question. It waits for another front end.",
@@ -357,14 +337,7 @@ async fn attend(
                     continue;
                 };
                 let program = link.clone();
-                let sync = Arc::<Mutex<TypedSync>>::default();
-                let sending = send_typed(
-                    id,
-                    link.clone(),
-                    Arc::clone(&sync),
-                    writer.clone(),
-                    relay.clone(),
-                );
+                let sending = send_typed(id, link.clone(), writer.clone(), relay.clone());
                 let (relay, writer, left) = (relay.clone(), writer.clone(), left.clone());
                 let unconfirmed = unconfirmed.clone();
                 let mut is_seen = is_seen.clone();
@@ -414,22 +387,19 @@ async fn attend(
                 let question = AttachedQuestion {
                     _asking: AbortOnDrop(asked),
                     link,
-                    typed: sync,
                 };
                 asking.insert(id, question);
             }
             Ok(Some(BoardLine::Typed { id, fields })) => {
                 if let Some(question) = asking.get(&id) {
-                    let mut sync = lock(&question.typed);
-                    let changes = sync.remote(typed::read(&fields));
-                    if let Some(question) = sync.question().filter(|_| !changes.is_empty()) {
-                        relay.retype(question, changes);
+                    let fields = line::read_typed(&fields);
+                    let typed = &question.link.typed;
+                    let number = typed.borrow().question;
+                    match number {
+                        Some(number) => relay.retype(number, fields),
+                        // The host takes them with the question.
+                        None => typed.send_modify(|state| state.there.extend(fields)),
                     }
-                }
-            }
-            Ok(Some(BoardLine::Kept { id, change })) => {
-                if let Some(question) = asking.get(&id) {
-                    lock(&question.typed).confirm(change);
                 }
             }
             Ok(Some(BoardLine::Taken { id })) => {

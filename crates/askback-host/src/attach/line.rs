@@ -1,5 +1,7 @@
 //! The lines between a board and a front end: JSON objects with one member, named by its kind.
 
+use std::collections::BTreeMap;
+
 use askback::{
     client::{CallId, CallTarget, HostQuestion},
     protocol::{Implementation, InputRequest, InputResponse, RawJson},
@@ -7,15 +9,19 @@ use askback::{
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::value::RawValue;
 
-use super::typed::TypedFields;
 use crate::{
     ending::{FrontEndKind, QuestionEnd},
-    model::Origin,
-    text::{PeerText, Words, given},
-    words,
+    model::{Origin, Typed},
+    text::Words,
 };
 
 pub(super) const VERSION: u32 = 1;
+
+/// The maximum size of the typed content of a question, in bytes of JSON. More is not kept.
+pub(super) const MAX_TYPED_BYTES: usize = 128 << 10;
+
+/// The typed content of fields, by name.
+pub(super) type TypedFields = BTreeMap<String, RawJson>;
 
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -41,11 +47,6 @@ pub(super) enum BoardLine {
         id: u64,
         fields: TypedFields,
     },
-    /// The board has this change of the front end, and all its earlier ones.
-    Kept {
-        id: u64,
-        change: u64,
-    },
     Bye {},
 }
 
@@ -63,10 +64,9 @@ pub(super) enum FrontEndLine {
     Passed {
         id: u64,
     },
-    /// The user changed these fields. `change` counts up.
+    /// The user changed these fields.
     Typed {
         id: u64,
-        change: u64,
         fields: TypedFields,
     },
     Reply {
@@ -86,18 +86,10 @@ pub(super) struct BoardHello {
     pub(super) version: u32,
     /// The user's name for the server.
     pub(super) name: Words,
-    pub(super) reached: ReachedLine,
-    pub(super) client: Option<PeerText>,
+    pub(super) reached: Origin,
     /// Identifies the server for receipts. Older boards send none.
     #[serde(default)]
     pub(super) identity: Option<String>,
-}
-
-#[derive(Debug, Clone, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub(super) enum ReachedLine {
-    Typed(Words),
-    Listed(PeerText),
 }
 
 /// A question in the terms of the protocol.
@@ -111,7 +103,6 @@ pub(super) struct AskedLine {
     claims: Option<Implementation>,
     #[serde(default)]
     retried: bool,
-    /// The content that was typed so far.
     #[serde(default)]
     pub(super) typed: TypedFields,
 }
@@ -128,22 +119,6 @@ enum TargetLine {
     Tool(String),
     Prompt(String),
     Resource(String),
-}
-
-impl ReachedLine {
-    pub(super) fn of(origin: &Origin) -> Self {
-        match origin {
-            Origin::Typed(text) => Self::Typed(words!("{}", given(text))),
-            Origin::Listed(text) => Self::Listed(text.clone()),
-        }
-    }
-
-    pub(super) fn into_origin(self) -> Origin {
-        match self {
-            Self::Typed(words) => Origin::Typed(words.as_str().to_owned()),
-            Self::Listed(text) => Origin::Listed(text),
-        }
-    }
 }
 
 impl AskedLine {
@@ -212,7 +187,6 @@ impl Line for BoardLine {
         "settled",
         "withdrawn",
         "typed",
-        "kept",
         "bye",
     ];
 }
@@ -228,7 +202,7 @@ pub(super) fn read<L: Line>(text: &[u8]) -> Result<Option<L>, serde_json::Error>
         Ok(line) => return Ok(Some(line)),
         Err(error) => error,
     };
-    let members = serde_json::from_slice::<std::collections::BTreeMap<String, &RawValue>>(text);
+    let members = serde_json::from_slice::<BTreeMap<String, &RawValue>>(text);
     let is_known = |kind: &String| L::KINDS.contains(&kind.as_str());
     match members {
         Ok(members) if !members.keys().any(is_known) => Ok(None),
@@ -246,6 +220,30 @@ pub(super) fn write<L: Line>(line: &L) -> Result<Vec<u8>, serde_json::Error> {
     }
     bytes.push(b'\n');
     Ok(bytes)
+}
+
+pub(super) fn write_typed(typed: &Typed) -> TypedFields {
+    let fields = typed.iter().filter_map(|(name, value)| {
+        let value = RawJson::new(value).ok()?;
+        Some((name.clone(), value))
+    });
+    fields.collect()
+}
+
+/// Reads the fields of a line. Those that this version cannot read are left out.
+pub(super) fn read_typed(fields: &TypedFields) -> Typed {
+    let fields = fields.iter().filter_map(|(name, value)| {
+        let value = value.decode().ok()?;
+        Some((name.clone(), value))
+    });
+    fields.collect()
+}
+
+pub(super) fn typed_bytes(fields: &TypedFields) -> usize {
+    let each = fields
+        .iter()
+        .map(|(name, value)| name.len().saturating_add(value.as_str().len()));
+    each.fold(0, usize::saturating_add)
 }
 
 #[cfg(test)]

@@ -29,28 +29,20 @@ use super::{
     board::{Effect, End, Notice, Questions},
     connection::{self, MAX_LINE_BYTES, Reader, Writer},
     folder,
-    line::{self, AskedLine, BoardHello, BoardLine, FrontEndLine, ReachedLine, VERSION},
-    typed::{MAX_TYPED_BYTES, TypedFields},
+    line::{
+        self, AskedLine, BoardHello, BoardLine, FrontEndLine, MAX_TYPED_BYTES, TypedFields, VERSION,
+    },
 };
-use crate::{
-    ending::QuestionEnd,
-    model::Asker,
-    text::{PeerText, given},
-    words,
-};
+use crate::{ending::QuestionEnd, model::Asker, text::given, words};
 
 /// Options for [`Board::open`].
 #[derive(Debug, Clone)]
 pub struct BoardOptions {
     /// The server that asks, as the user knows it. Its own claims are sent with each question.
     pub server: Asker,
-    /// The client that uses the server, in its own words.
-    pub client: Option<PeerText>,
     /// Identifies the server for [receipts](crate::receipts), which the front end that draws a question signs. Without
     /// it, nothing is signed.
     pub identity: Option<String>,
-    /// The kinds of questions that can be answered.
-    pub lent: ClientCapabilities,
     /// How long a question waits for a reply.
     pub keep: Duration,
     /// The limits for lines.
@@ -60,13 +52,11 @@ pub struct BoardOptions {
 }
 
 impl BoardOptions {
-    /// Options for a server: every kind of question, 15 minutes.
+    /// Options for a server: 15 minutes.
     pub fn new(server: Asker) -> Self {
         Self {
             server,
-            client: None,
             identity: None,
-            lent: every_kind(),
             keep: Duration::from_secs(15 * 60),
             limits: Limits::default(),
             folder: None,
@@ -80,7 +70,6 @@ pub struct Board(Arc<OpenBoard>);
 
 struct OpenBoard {
     shared: Arc<Shared>,
-    lent: ClientCapabilities,
     socket: PathBuf,
     listening: JoinHandle<()>,
     _lock: File,
@@ -152,8 +141,7 @@ impl Board {
             hello: BoardHello {
                 version: VERSION,
                 name: words!("{}", given(options.server.name)),
-                reached: ReachedLine::of(&options.server.reached),
-                client: options.client,
+                reached: options.server.reached,
                 identity: options.identity,
             },
             began: Instant::now(),
@@ -163,7 +151,6 @@ impl Board {
         let listening = tokio::spawn(listen(listener, Arc::clone(&shared)));
         Ok(Self(Arc::new(OpenBoard {
             shared,
-            lent: options.lent,
             socket,
             listening,
             _lock: lock,
@@ -178,7 +165,7 @@ impl Board {
 
 impl Answers for Board {
     fn capabilities(&self) -> ClientCapabilities {
-        self.0.lent.clone()
+        every_kind()
     }
 
     fn answer(&self, question: HostQuestion) -> BoxFuture<'_, Result<InputResponse>> {
@@ -209,7 +196,6 @@ impl Answers for Board {
     }
 }
 
-/// The answer to a question that no user was asked.
 fn not_asked(request: &InputRequest) -> Result<InputResponse> {
     match request {
         InputRequest::Elicit(_) => {
@@ -352,7 +338,6 @@ impl State {
                 fields.retain(|name, _| names.contains(name));
                 (front_end, BoardLine::Typed { id, fields })
             }
-            Effect::Confirm(front_end, id, change) => (front_end, BoardLine::Kept { id, change }),
             Effect::End(id, end) => {
                 if let Some(waiting) = self.waiting.remove(&id)
                     && let Some(response) = match end {
@@ -384,8 +369,8 @@ impl State {
             FrontEndLine::Hello { .. } => {}
             FrontEndLine::Seen { id } => self.questions.seen(front_end, id),
             FrontEndLine::Passed { id } => return Ok(self.questions.pass_by(now, front_end, id)),
-            FrontEndLine::Typed { id, change, fields } => {
-                return Ok(self.questions.keep_typed(front_end, id, change, fields));
+            FrontEndLine::Typed { id, fields } => {
+                return Ok(self.questions.keep_typed(front_end, id, fields));
             }
             FrontEndLine::Reply { id, response } => {
                 if self.questions.takes_reply(front_end, id)

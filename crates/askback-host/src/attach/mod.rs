@@ -12,7 +12,6 @@ mod front_end;
 mod line;
 mod listener;
 mod page_lock;
-mod typed;
 
 pub use crate::ending::FrontEndKind;
 pub use board::Notice;

@@ -26,7 +26,6 @@ pub struct Row {
     cursor: Option<usize>,
 }
 
-/// Replaces a line break in the user's text.
 pub(super) const LINE_BREAK: &str = "↵";
 
 /// The columns before a field's label: the focus mark and the number.

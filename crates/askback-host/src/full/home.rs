@@ -24,7 +24,6 @@ const NARROW: usize = 60;
 #[derive(Debug, Default)]
 pub(super) struct Home {
     editor: Editor,
-    /// The index of the line that the user picked, if any.
     picked: Option<usize>,
     /// The text of the picked line.
     seen: Option<String>,

@@ -26,7 +26,6 @@ pub(super) struct Reading {
 }
 
 impl Reading {
-    /// Starts at the end of the text.
     pub(super) fn from_end() -> Self {
         Self {
             is_at_end: true,

@@ -1,6 +1,6 @@
 //! The values of a form, for review before they are sent.
 
-use super::frame::{LINE_BREAK, MARKS, Row, label_room, wrapped};
+use super::frame::{LINE_BREAK, MARKS, Row, label_room};
 use crate::{
     page::Style,
     text::{self, PeerText},
@@ -34,18 +34,6 @@ pub(super) fn rows(form: &FormView, columns: usize) -> Vec<Row> {
             }
             rows.push(begun.more(Style::Strong, &PeerText::from(value), columns));
             row = Row::new(columns).to(MARKS);
-        }
-        if let Some(blanks) = review.blanks.clone() {
-            let beside = rows.pop().map(|row| row.ours(Style::Plain, "  "));
-            match beside {
-                Some(row) if row.room() >= text::columns(blanks.as_str()) => {
-                    rows.push(row.ours(Style::Warning, blanks));
-                }
-                beside => {
-                    rows.extend(beside);
-                    rows.extend(wrapped(row, Style::Warning, blanks));
-                }
-            }
         }
         rows
     };

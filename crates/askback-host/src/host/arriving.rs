@@ -1,5 +1,7 @@
 //! Handles arrivals from the clients.
 
+use std::mem;
+
 use askback::client;
 use tokio::time::Instant;
 
@@ -7,7 +9,7 @@ use super::Host;
 use crate::{
     model::{Change, Event, Far, Question, Typed, TypedChange},
     page::Style,
-    question_link::{QuestionLink, TypedState},
+    question_link::QuestionLink,
     relay::{self, Arrival, ServerId},
     remarks::{Remark, Remarks, StderrMode},
     text::{PeerText, given},
@@ -136,25 +138,7 @@ impl Host {
                 self.forget(id);
                 self.happen(server, Event::Ended(id, end));
             }
-            Arrival::Typed(id, changes) => {
-                let typed = |host: &Self| host.talk.server(server).desk().typed(id);
-                let before = typed(self).unwrap_or_default();
-                let applied = changes
-                    .iter()
-                    .filter(|change| before.get(&change.name) == change.over.as_ref())
-                    .map(|change| change.name.clone());
-                let applied: Vec<_> = applied.collect();
-                let is_restored = false;
-                self.happen(
-                    server,
-                    Event::Typed {
-                        id,
-                        changes,
-                        is_restored,
-                    },
-                );
-                self.note_applied(id, applied, typed(self).unwrap_or_default());
-            }
+            Arrival::Typed(id, fields) => self.retype(server, id, fields, false),
             Arrival::Settled(id) => {
                 self.forget(id);
                 self.happen(server, Event::Settled(id));
@@ -199,16 +183,35 @@ impl Host {
     fn connect(&mut self, server: ServerId, id: u64, link: QuestionLink) {
         let desk = self.talk.server(server).desk();
         // The desk may have answered the question already.
-        let Some(mut shared) = desk.first_typed(id).cloned() else {
+        let Some(first) = desk.first_typed(id).cloned() else {
             return;
         };
-        let names: Vec<_> = link.given.keys().cloned().collect();
-        let changes = link.given.into_iter().map(|(name, now)| TypedChange {
-            name,
-            over: None,
-            now,
+        let mut given = Typed::new();
+        link.typed.send_modify(|state| {
+            state.question = Some(id);
+            given = mem::replace(&mut state.there, first);
         });
-        let (changes, is_restored) = (changes.collect(), true);
+        self.typed.insert(id, link.typed);
+        self.retype(server, id, given, true);
+    }
+
+    /// Applies what was typed elsewhere. A field stays if the user has typed something in it that was not sent yet.
+    fn retype(&mut self, server: ServerId, id: u64, mut fields: Typed, is_restored: bool) {
+        let Some(link) = self.typed.remove(&id) else {
+            return;
+        };
+        let typed = |host: &Self| {
+            let typed = host.talk.server(server).desk().typed(id);
+            typed.unwrap_or_default()
+        };
+        let (before, there) = (typed(self), link.borrow().there.clone());
+        fields.retain(|name, _| there.contains_key(name));
+        let changes = fields.iter().map(|(name, now)| TypedChange {
+            name: name.clone(),
+            over: there.get(name).filter(|_| !is_restored).cloned(),
+            now: now.clone(),
+        });
+        let changes = changes.collect();
         self.happen(
             server,
             Event::Typed {
@@ -217,20 +220,17 @@ impl Host {
                 is_restored,
             },
         );
-        let now = self.talk.server(server).desk().typed(id);
-        let now = now.unwrap_or_default();
-        for name in names {
-            if let Some(value) = now.get(&name) {
-                shared.insert(name, value.clone());
+        let here = typed(self);
+        link.send_modify(|state| {
+            for (name, now) in fields {
+                let is_applied = is_restored || before.get(&name) == there.get(&name);
+                let shown = here.get(&name).filter(|_| is_applied);
+                let now = shown.cloned().unwrap_or(now);
+                state.there.insert(name, now);
             }
-        }
-        link.typed.send_replace(Some(TypedState {
-            question: id,
-            shared,
-            now,
-            applied: Typed::new(),
-        }));
-        self.typed.insert(id, link.typed);
+            state.here = here;
+        });
+        self.typed.insert(id, link);
     }
 
     /// Sends the typed content of a question to the program that holds it.
@@ -241,28 +241,10 @@ impl Host {
         let Some(now) = self.talk.server(server).desk().typed(id) else {
             return;
         };
-        sent.send_if_modified(|state| match state {
-            Some(state) if state.now != now => {
-                state.now = now;
-                true
-            }
-            _ => false,
-        });
-    }
-
-    /// Records the changes of another front end that are on the screen now.
-    fn note_applied(&mut self, id: u64, names: Vec<String>, now: Typed) {
-        let Some(sent) = self.typed.get(&id) else {
-            return;
-        };
-        sent.send_modify(|state| {
-            let Some(state) = state else { return };
-            for name in names {
-                if let Some(value) = now.get(&name) {
-                    state.applied.insert(name, value.clone());
-                }
-            }
-            state.now = now;
+        sent.send_if_modified(|state| {
+            let is_other = state.here != now;
+            state.here = now;
+            is_other
         });
     }
 

@@ -24,6 +24,7 @@ use askback::{
     forms::{Content, FormSchema},
     protocol::{CreateMessageParams, CreateMessageResult, Root},
 };
+use serde::{Deserialize, Serialize};
 
 pub use conversation::{Change, Conversation, History};
 pub use desk::{Cause, Desk, Event, EventOutcome, Front};
@@ -53,7 +54,8 @@ pub struct Asker {
 }
 
 /// The command that started a server, or its address.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub enum Origin {
     /// Typed by the user.
     Typed(String),

@@ -39,7 +39,6 @@ impl<'a> Excerpt<'a> {
         self.page
     }
 
-    /// Whether there is no limit.
     pub(crate) fn is_whole(&self) -> bool {
         self.is_whole
     }

@@ -31,7 +31,6 @@ const QUOTED_ROOM: usize = 10;
 
 const BELOW: usize = 2;
 
-/// Ends a style.
 const RESET: &str = "\x1b[0m";
 
 /// How a terminal shows text.

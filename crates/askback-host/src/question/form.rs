@@ -64,9 +64,6 @@ pub(super) fn review(page: &mut Page, form: &FormView) {
         let number = words!("{}", index.saturating_add(1)).right(3);
         let value = field.review.text.raw();
         page.quote_at(words!("{} ", number), format!("{label}: {value}"));
-        if let Some(blanks) = &field.review.blanks {
-            page.item("    ", Style::Warning, blanks.clone());
-        }
     }
 }
 

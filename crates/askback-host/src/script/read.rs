@@ -27,7 +27,6 @@ struct Frame<A> {
     act: Option<A>,
 }
 
-/// The action of a rule, as it is written in the file.
 trait WrittenAction: Action + Sized {
     type Text: DeserializeOwned;
 

@@ -6,7 +6,6 @@
 //! contain literals from the source, numbers, and text from the user or this machine.
 
 mod alike;
-mod blanks;
 mod ci_commands;
 mod clock;
 mod field;
@@ -19,7 +18,6 @@ use std::fmt::Write as _;
 use unicode_width::UnicodeWidthChar;
 
 pub use alike::told_apart;
-pub use blanks::unseen_blanks;
 pub use ci_commands::{is_ci_job, without_ci_commands};
 pub use clock::{Clock, instant};
 pub use field::{bounds, check, hint, plain, read};

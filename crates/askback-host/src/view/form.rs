@@ -148,8 +148,6 @@ pub struct DroppedView {
 pub struct ReviewView {
     /// The value, in quotes if it has blanks that are not visible.
     pub text: PeerText,
-    /// Describes those blanks.
-    pub blanks: Option<Words>,
     /// Whether the whole value is shown, because it is not only the user's own text.
     pub is_whole: bool,
 }
@@ -223,9 +221,8 @@ fn field(front: &Front<'_>, draft: &Draft, index: usize, reader: Reader) -> Opti
         true => words!("{} · /suggest ab lists what begins with ab", prompt),
         false => prompt,
     };
-    let blanks = match (&field.kind, &shown) {
-        (FieldKind::Text(_), Some(shown)) => text::unseen_blanks(shown),
-        _ => None,
+    let is_quoted = |shown: &str| {
+        !is_hidden && matches!(&field.kind, FieldKind::Text(_)) && has_unseen_blanks(shown)
     };
     let is_text = matches!(&field.kind, FieldKind::Text(text) if text.format.is_none());
     Some(FieldView {
@@ -265,16 +262,24 @@ fn field(front: &Front<'_>, draft: &Draft, index: usize, reader: Reader) -> Opti
             .filter(|_| bracketed.is_none())
             .map(|shown| Labelled::new("now", seen(shown))),
         review: ReviewView {
-            text: match (&shown, &blanks) {
-                (None, _) => "(empty)".into(),
-                (Some(shown), Some(_)) if !is_hidden => format!("\"{shown}\"").into(),
-                (Some(shown), _) => seen(shown).into(),
+            text: match &shown {
+                None => "(empty)".into(),
+                Some(shown) if is_quoted(shown) => format!("\"{shown}\"").into(),
+                Some(shown) => seen(shown).into(),
             },
-            blanks,
             // The user's text may contain a suggestion from the server.
             is_whole: !is_text || front.suggests() || field.default_value().is_some(),
         },
     })
+}
+
+/// Whether a text has whitespace that the user would not see without quotes around it. A line break is visible, and so
+/// is the indentation after it.
+fn has_unseen_blanks(text: &str) -> bool {
+    let is_blank = |c: char| c.is_whitespace() && c != '\n';
+    let is_unseen = |line: &str| line.ends_with(is_blank) || line.trim().contains("  ");
+    let is_odd = |c: char| is_blank(c) && c != ' ';
+    text.starts_with(is_blank) || text.contains(is_odd) || text.split('\n').any(is_unseen)
 }
 
 fn suggested(suggested: &Suggestions) -> SuggestedView {
@@ -451,6 +456,16 @@ fn members(field: &Field, depth: usize) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn blanks_that_are_not_seen_are_quoted() {
+        for seen in ["", "Ada Lovelace", "one\n  two\n"] {
+            assert!(!has_unseen_blanks(seen), "{seen:?}");
+        }
+        for unseen in [" Ada", " ", "Ada ", "Ada  L", "one \n\ntwo", "Ada\u{a0}L"] {
+            assert!(has_unseen_blanks(unseen), "{unseen:?}");
+        }
+    }
 
     #[test]
     fn members_of_objects_are_named() {

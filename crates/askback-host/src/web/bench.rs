@@ -35,7 +35,6 @@ const PICTURES: [(&[u8], &str); 4] = [
     (b"RIFF", "image/webp"),
 ];
 
-/// The levels that `/log` takes.
 const LEVELS: [&str; 8] = [
     "debug",
     "info",
@@ -47,7 +46,6 @@ const LEVELS: [&str; 8] = [
     "emergency",
 ];
 
-/// A file of a result.
 #[derive(Debug, Clone)]
 pub(super) struct ResultFile {
     number: u64,
@@ -61,7 +59,6 @@ pub(super) struct ResultFile {
 #[derive(Default)]
 pub(super) struct Results {
     all: VecDeque<ResultPart>,
-    /// The number of the newest file.
     last_file: u64,
 }
 
@@ -90,7 +87,6 @@ struct BenchPage<'a> {
     visit: &'a str,
     is_idle: bool,
     call: Option<CallPart>,
-    /// Whether there is a call that can be made again.
     has_called: bool,
     groups: Vec<Group<'a>>,
     levels: Vec<LevelPart>,
@@ -102,7 +98,6 @@ struct LevelPart {
     is_chosen: bool,
 }
 
-/// A call that the user waits for.
 struct CallPart {
     name: Html,
     far: Option<FarPart>,
@@ -124,7 +119,6 @@ struct Group<'a> {
 
 struct OfferPart<'a> {
     line: &'a str,
-    /// Whether the line is a whole command.
     is_whole: bool,
     about: Html,
     arguments: Option<Html>,
@@ -174,11 +168,9 @@ struct TaskPart {
     is_at_work: bool,
 }
 
-/// The state of the bench.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct BenchState<'a> {
     pub(super) token: &'a str,
-    /// The path of the visit.
     pub(super) visit: &'a str,
     /// Whether a command can be run now.
     pub(super) is_idle: bool,
@@ -252,7 +244,6 @@ fn far(far: &Far) -> FarPart {
     }
 }
 
-/// The servers and what can be done with them.
 pub(super) fn servers(talk: &Conversation, state: BenchState<'_>) -> Html {
     let offers = talk.offers().servers();
     let server = |(at, server): (usize, &crate::model::Server)| {
@@ -293,7 +284,6 @@ pub(super) fn servers(talk: &Conversation, state: BenchState<'_>) -> Html {
     })
 }
 
-/// The calls in the background.
 pub(super) fn tasks(tasks: &Tasks, state: BenchState<'_>) -> Html {
     let all = tasks.all();
     if all.is_empty() {

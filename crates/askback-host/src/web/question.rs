@@ -61,9 +61,7 @@ struct FieldPart {
     choices: Vec<ChoicePart>,
     is_several: bool,
     has_none: bool,
-    /// Whether the server suggests values.
     suggests: bool,
-    /// The values that the server suggests.
     suggested: Vec<String>,
 }
 
@@ -262,7 +260,6 @@ fn review(form: &FormView) -> Vec<Line> {
             label: Some(Html::peer(&field.label)),
             text: Some(Html::peer(&field.review.text)),
         });
-        lines.extend(field.review.blanks.iter().map(|it| ours("note", it)));
     }
     lines
 }

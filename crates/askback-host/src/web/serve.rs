@@ -321,7 +321,6 @@ impl WebService {
         download(file.bytes.clone(), file.picture)
     }
 
-    /// Returns messages of a server.
     fn wire(&self, path: &str) -> Answer {
         let path = WirePath::read(path);
         let wire = path.and_then(|path| Some((self.shared.wire(path.server)?, path.part)));

@@ -37,7 +37,6 @@ pub(super) struct Shared {
     pub(super) address: SocketAddr,
     pub(super) visit: Visit,
     pub(super) said: mpsc::Sender<Submission>,
-    /// The token of the forms of commands.
     pub(super) command_token: String,
     pub(super) changes: watch::Sender<u64>,
     /// Notified when another question comes to the front.
@@ -66,7 +65,6 @@ pub(super) struct Region {
 #[derive(Default)]
 pub(super) struct Snapshot {
     pub(super) regions: [Region; 7],
-    /// The server on the screen.
     pub(super) server: ServerId,
     pub(super) results: Results,
     /// Whether a command can be run now.
@@ -144,7 +142,6 @@ impl Shared {
         self.wires().len() == 1
     }
 
-    /// The messages of the server on the screen.
     pub(super) fn seen_wire(&self) -> Option<ServerWire> {
         let server = self.snapshot().server;
         self.wire(server)

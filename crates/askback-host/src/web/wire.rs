@@ -13,7 +13,6 @@ use crate::{
     words,
 };
 
-/// How many messages a list has.
 const MAX_LISTED: usize = 40;
 
 /// The number of a message and the server whose message it is, as a path: `SERVER/NUMBER`.
@@ -25,10 +24,10 @@ pub(super) struct WirePath {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum WirePart {
     /// The messages before this one, or the newest.
-    List { before: Option<u64> },
-    /// A whole message.
+    List {
+        before: Option<u64>,
+    },
     Whole(u64),
-    /// The bytes of a message.
     Bytes(u64),
 }
 
@@ -52,7 +51,6 @@ impl WirePath {
     }
 }
 
-/// The messages of a server.
 #[derive(Clone)]
 pub(super) struct ServerWire {
     pub(super) id: ServerId,

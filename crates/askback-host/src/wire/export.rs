@@ -13,15 +13,9 @@ use serde_json::value::RawValue;
 use super::{Entry, Exchange};
 use crate::text;
 
-/// The first bytes of each line in a trace file.
-pub const TRACE: &str = r#"{"trace":true,"#;
-
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Line<'a> {
-    /// Whether the line is part of a trace. Serialized first, see [`TRACE`].
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    trace: bool,
     number: u64,
     time: String,
     direction: &'static str,
@@ -61,15 +55,6 @@ struct Http<'a> {
 /// A message as one line of JSON, without the line break. Line breaks in the message become blanks;
 /// control and invisible characters become JSON escapes.
 pub fn line(began: SystemTime, entry: &Entry) -> String {
-    whole(began, entry, false)
-}
-
-/// Like [`line()`], for a trace file: each line begins with [`TRACE`].
-pub fn trace_line(began: SystemTime, entry: &Entry) -> String {
-    whole(began, entry, true)
-}
-
-fn whole(began: SystemTime, entry: &Entry, trace: bool) -> String {
     let joined = joined(&entry.message);
     let message: Option<&RawValue> = serde_json::from_str(&joined).ok();
     let text = match message {
@@ -77,7 +62,6 @@ fn whole(began: SystemTime, entry: &Entry, trace: bool) -> String {
         _ => None,
     };
     let line = Line {
-        trace,
         message,
         text,
         ..Line::of(began, entry)
@@ -89,7 +73,6 @@ fn whole(began: SystemTime, entry: &Entry, trace: bool) -> String {
 impl<'a> Line<'a> {
     fn of(began: SystemTime, entry: &'a Entry) -> Self {
         Self {
-            trace: false,
             number: entry.number,
             time: time(began, entry.at),
             direction: if entry.is_sent { "sent" } else { "received" },
@@ -110,7 +93,7 @@ fn joined(message: &[u8]) -> String {
 }
 
 /// Formats `began + at` as RFC 3339.
-pub fn time(began: SystemTime, at: Duration) -> String {
+pub(super) fn time(began: SystemTime, at: Duration) -> String {
     let when = began.checked_add(at).unwrap_or(began);
     let since = when.duration_since(SystemTime::UNIX_EPOCH);
     let millis = since.unwrap_or_default().as_millis();

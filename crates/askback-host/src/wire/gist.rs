@@ -26,11 +26,12 @@ pub(super) enum Gist {
         about: Option<String>,
         says: Option<String>,
     },
-    /// A response.
-    Response { id: String, outcome: Outcome },
+    Response {
+        id: String,
+        outcome: Outcome,
+    },
     /// A batch with this many messages.
     Batch(usize),
-    /// No message.
     Nothing,
     /// Not a JSON-RPC message.
     Unreadable,
@@ -48,8 +49,10 @@ pub(super) enum Outcome {
         asks: Vec<String>,
         state: Option<State>,
     },
-    /// An error response.
-    Error { code: String, message: String },
+    Error {
+        code: String,
+        message: String,
+    },
 }
 
 const NAME: usize = 100;

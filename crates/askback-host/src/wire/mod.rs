@@ -22,7 +22,7 @@ use askback::transport::{WireEvent, WireHeader};
 
 use self::gist::{Gist, Outcome};
 pub use self::{
-    export::{TRACE, line, time, trace_line},
+    export::line,
     indent::indented,
     shared::SharedWire,
     show::{MessageSelection, Row, heading, list, put, whole},

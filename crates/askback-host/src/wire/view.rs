@@ -19,7 +19,6 @@ use crate::{
 /// The maximum length of a message that is shown whole, in characters. A longer one is cut.
 const MAX_SHOWN_CHARS: usize = 64 << 10;
 
-/// A message in a list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct MessageView {
     pub(crate) number: u64,
@@ -47,7 +46,6 @@ pub(crate) struct CallsView {
     pub(crate) dropped: u64,
 }
 
-/// A whole message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct WholeView {
     pub(crate) number: u64,
@@ -60,11 +58,9 @@ pub(crate) struct WholeView {
     pub(crate) text: PeerText,
     /// The number of characters that were cut from the text.
     pub(crate) left: usize,
-    /// The other messages of the call.
     pub(crate) others: Vec<MessageView>,
 }
 
-/// An HTTP request and its response.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct HttpView {
     pub(crate) request: PeerText,

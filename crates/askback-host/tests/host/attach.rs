@@ -192,11 +192,12 @@ async fn a_front_end_that_dies_loses_nothing() {
     let answer = ask(&board, "Who?");
     let id = one.asked().await["id"].clone();
     let fields = json!({"alpha": {"text": "Ad"}});
-    let typed = json!({"typed": {"id": id, "change": 1, "fields": fields}});
+    let mut beside = RawFrontEnd::join(&board, "page").await;
+    beside.asked().await;
+    let typed = json!({"typed": {"id": id, "fields": fields}});
     one.send(&typed.to_string()).await;
-    let kept = json!({"kept": {"id": id, "change": 1}});
-    assert_eq!(one.next().await, Some(kept));
-    drop(one);
+    assert_eq!(beside.next().await, Some(typed));
+    drop((one, beside));
     assert_eq!(notices.recv().await, Some(attach::Notice::NoFrontEnd));
     let mut other = RawFrontEnd::join(&board, "terminal").await;
     let asked = other.asked().await;
@@ -444,7 +445,7 @@ async fn the_user_is_told_that_a_program_ended() {
                 "requestedSchema": {"type": "object", "properties": {"alpha": {"type": "string"}}},
             });
             let hello = json!({"hello": {
-                "version": 1, "name": {"ours": "travel"}, "reached": {"typed": {"ours": "travel"}},
+                "version": 1, "name": {"ours": "travel"}, "reached": {"typed": "travel"},
                 "client": null,
             }});
             let asked = json!({"asked": {

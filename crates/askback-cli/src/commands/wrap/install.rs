@@ -24,7 +24,6 @@ use crate::{
     target::Target,
 };
 
-/// A client's file, and its parsed content.
 pub struct ClientFile {
     pub source: Source,
     text: String,

@@ -216,7 +216,6 @@ pub fn unreachable(mode: QuestionMode, client: &KnownClient) -> Option<Flaw> {
     }
 }
 
-/// Decides what the client does with the question.
 pub fn judge(question: &QuestionRequest, client: &KnownClient) -> Judgement {
     if let Some(flaw) = unreachable(question.mode(), client) {
         return Judgement::of(vec![flaw.alone()]);

@@ -40,7 +40,6 @@ pub struct Matrix {
     pub clients: Vec<&'static KnownClient>,
 }
 
-/// A tool and its questions.
 #[derive(Debug)]
 pub struct ToolRow {
     pub name: String,
@@ -77,7 +76,6 @@ enum RunKey {
     Client(&'static str),
 }
 
-/// The clients whose behaviour was recorded.
 pub fn recorded() -> impl Iterator<Item = &'static KnownClient> {
     let all = KnownClient::all().iter();
     all.filter(|client| client.newest().is_some())

@@ -308,7 +308,6 @@ struct Client {
     gives_up_after_seconds: Option<u64>,
 }
 
-/// The matrix as JSON.
 pub fn json(suite: &str, matrix: &Matrix) -> String {
     let tools = matrix.tools.iter().map(|tool| {
         let cells = matrix.clients.iter().zip(&tool.cells);

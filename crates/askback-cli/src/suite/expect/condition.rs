@@ -132,7 +132,6 @@ impl Condition {
         self.check(Some(&Value::String(found.to_owned())))
     }
 
-    /// Describes the condition.
     pub(super) fn in_words(&self) -> Words {
         let parts = self.parts(None).into_iter().map(|(_, words)| words);
         let all: Vec<_> = self.0.equals.iter().map(shown).chain(parts).collect();

@@ -18,7 +18,6 @@ use crate::{
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mismatch {
     pub expected: Words,
-    /// The actual outcome.
     pub came: Came,
 }
 
@@ -26,7 +25,6 @@ pub struct Mismatch {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Came {
     Ours(Words),
-    /// The server's text.
     Peer(PeerText),
 }
 

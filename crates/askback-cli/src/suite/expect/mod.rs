@@ -32,7 +32,6 @@ pub struct Expect {
     under: Option<Time<{ 60 * 60 }>>,
 }
 
-/// An error response from the server.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct ErrorExpect {

@@ -69,7 +69,6 @@ fn attribute(value: &str) -> String {
     escaped(&text::line(value))
 }
 
-/// Text for an element.
 fn content(value: &str) -> String {
     escaped(&text::lines(value).join("\n"))
 }
