@@ -2,7 +2,7 @@
 //!
 //! Each pair of caller and offer has a bucket of
 //! [`limits.server.calls`](crate::limits::ServerLimits::calls) calls, which refills within
-//! [`limits.server.calls_window`](crate::limits::ServerLimits::calls_window). A full bucket is
+//! [`limits.server.calls_window`](crate::limits::ServerLimits::calls_window). Full buckets are
 //! dropped, so that only recent callers take memory. All unauthenticated callers share a bucket of
 //! [`limits.server.unknown_calls`](crate::limits::ServerLimits::unknown_calls). Callers are
 //! identified by a hash: buckets keep nothing that a client sent.
@@ -104,8 +104,11 @@ impl RateLimit {
         if let Some(bucket) = buckets.get_mut(&hash) {
             return bucket.take(self.window, now);
         }
-        if buckets.len() >= self.most {
+        if buckets.len() >= self.most || buckets.len() == buckets.capacity() {
             buckets.retain(|_, bucket| bucket.taken_by(now) > 0);
+            // As many calls as there are buckets pass before the next search.
+            let kept = buckets.len();
+            buckets.reserve(kept.min(self.most.saturating_sub(kept)));
         }
         // If there are too many buckets, new callers share one. Unauthenticated callers have a
         // separate shared bucket, because it has a different size.
@@ -275,6 +278,19 @@ mod tests {
         });
         // Each part allows two unauthenticated calls, however few the known callers have there.
         assert_eq!(unknown.count(), 2 * PARTS);
+    }
+
+    #[test]
+    fn callers_take_memory_only_until_their_buckets_are_full_again() {
+        let rate = RateLimit::new(&limits(1, Duration::from_secs(1)));
+        for subject in 0..10_000 {
+            let who = Principal::new(subject.to_string());
+            let taken = rate.take(Some(&who), ThingHash::new("tools", "a"), 1000 * subject);
+            assert_eq!(taken, Ok(()));
+        }
+        let parts = rate.parts.iter();
+        let kept: usize = parts.map(|part| part.lock().unwrap().len()).sum();
+        assert!(kept < 8 * PARTS, "{kept}");
     }
 
     #[test]

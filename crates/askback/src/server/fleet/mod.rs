@@ -300,15 +300,17 @@ pub(crate) async fn answer(
     let Some(name) = AskName::read(shared, session, name) else {
         return DeliveryOutcome::Unknown;
     };
-    answer_to(shared, node, (session, name), cause, outcome).await
+    answer_to(shared, node, (session, name), cause, outcome, LEASE).await
 }
 
+/// If the journal cannot be reached, waits for it for at most `max_wait`.
 async fn answer_to(
     shared: &Arc<Shared>,
     node: &Arc<Node>,
     (session, AskName { call, number }): (SessionId, AskName),
     cause: MessageSender<'_>,
     outcome: Result<RawJson, ErrorObject>,
+    max_wait: Duration,
 ) -> DeliveryOutcome {
     let place = place_in((session, call), format_args!("answer.{number}"));
     let Ok(reply) = sealed(shared, ANSWER, &place, &Reply::from(outcome)) else {
@@ -329,11 +331,11 @@ async fn answer_to(
     // Its lease is renewed here, also if the server has no HTTP.
     node.watch(shared);
     // Most clients do not send an answer again.
-    let mut answered = node.when_reachable(LEASE, answer).await;
+    let mut answered = node.when_reachable(max_wait, answer).await;
     for pause in ANSWER_PAUSES {
         if matches!(&answered, Err(error) if !matches!(error, StoreError::Unreachable(_))) {
             tokio::time::sleep(pause).await;
-            answered = node.when_reachable(LEASE, answer).await;
+            answered = node.when_reachable(max_wait, answer).await;
         }
     }
     match answered {

@@ -519,7 +519,10 @@ pub(in crate::server) async fn answer(
             number: *number,
         };
         let cause = (owner, origin.attachment.as_ref());
-        match answer_to(shared, node, (session, ask), cause, Ok(value)).await {
+        // As long as other requests about tasks: a client does not repeat a request that was answered with an error.
+        let max_wait = shared.limits().wire.request;
+        let taken = answer_to(shared, node, (session, ask), cause, Ok(value), max_wait);
+        match taken.await {
             DeliveryOutcome::Accepted => is_changed = true,
             // The task has ended meanwhile.
             DeliveryOutcome::Unknown => {}

@@ -33,6 +33,8 @@ pub(crate) struct JournalLine {
     requests: Arc<Mutex<Vec<&'static str>>>,
     /// For the next requests to park a call, in reverse order.
     park_losses: Arc<Mutex<Vec<ParkLoss>>>,
+    /// The request with which the line is cut.
+    last: Arc<Mutex<Option<&'static str>>>,
 }
 
 impl JournalLine {
@@ -46,6 +48,15 @@ impl JournalLine {
     /// Cuts the process off from the journal, as if it were dead.
     pub(crate) fn cut(&self) {
         self.is_cut.store(true, Ordering::Relaxed);
+    }
+
+    /// Cuts the process off with its next request of this name.
+    pub(super) fn cut_with(&self, name: &'static str) {
+        *self.last.lock().unwrap() = Some(name);
+    }
+
+    pub(super) fn is_cut(&self) -> bool {
+        self.is_cut.load(Ordering::Relaxed)
     }
 
     pub(super) fn mend(&self) {
@@ -74,6 +85,15 @@ impl JournalLine {
         request: StoreFuture<'a, T>,
     ) -> StoreFuture<'a, T> {
         self.requests.lock().unwrap().push(name);
+        if self
+            .last
+            .lock()
+            .unwrap()
+            .take_if(|last| *last == name)
+            .is_some()
+        {
+            self.cut();
+        }
         match self.is_cut.load(Ordering::Relaxed) {
             true => Box::pin(async { Err(unreachable()) }),
             false => {

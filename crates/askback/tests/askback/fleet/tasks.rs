@@ -150,6 +150,27 @@ async fn a_task_is_read_when_the_journal_can_be_reached_again() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn an_answer_to_a_task_waits_until_the_journal_can_be_reached_again() {
+    let shared = Shared::new();
+    let (node, line) = shared.node_on_a_line();
+    let task = begin(&node, "insist").await;
+    let asking = until(&node, &task, "input_required").await;
+    line.cut_with("answer");
+    let outage = async {
+        while !line.is_cut() {
+            sleep(Duration::from_secs(1)).await;
+        }
+        // Longer than an answer in a session waits.
+        sleep(Duration::from_secs(20)).await;
+        line.mend();
+    };
+    let answered = answer(&node, &task, &asking, json!({"name": "Grace"}));
+    tokio::join!(answered, outage);
+    let done = until(&node, &task, "completed").await;
+    assert_eq!(done["result"]["content"][0]["text"], "Grace", "{done}");
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_task_that_waits_for_the_journal_begins_with_a_new_lease() {
     let shared = Shared::new();
     let (first, line) = shared.node_on_a_line();
