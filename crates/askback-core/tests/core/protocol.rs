@@ -4,12 +4,13 @@ use askback_core::{
     forms::FieldKind,
     jsonrpc::{INVALID_PARAMS, METHOD_NOT_FOUND},
     protocol::{
-        CallToolParams, CallToolResult, ClientCapabilities, ClientNotification, ClientRequest,
-        CompleteParams, ContentBlock, CreateMessageResult, ElicitAction, ElicitParams,
-        ElicitResult, GetPromptResult, HasMeta, Implementation, InputRequest, InputRequests,
-        InputRequiredResult, ListRootsResult, Meta, OrderedMap, Outcome, ProgressParams, Prompt,
-        RawJson, RawObject, ReadResourceResult, ResourceContents, SamplingBlock, SamplingMessage,
-        Schema, ServerNotification, Signature, Tool, UrlElicitationRequired, name_member,
+        CallTarget, CallToolParams, CallToolResult, ClientCapabilities, ClientNotification,
+        ClientRequest, CompleteParams, ContentBlock, CreateMessageResult, ElicitAction,
+        ElicitParams, ElicitResult, GetPromptResult, HasMeta, Implementation, InputRequest,
+        InputRequests, InputRequiredResult, ListRootsResult, Meta, OrderedMap, Outcome,
+        ProgressParams, Prompt, RawJson, RawObject, ReadResourceResult, ResourceContents,
+        SamplingBlock, SamplingMessage, Schema, ServerNotification, Signature, Tool,
+        UrlElicitationRequired, name_member,
     },
     revision::Revision,
     wire,
@@ -659,5 +660,20 @@ fn a_target_is_the_member_that_names_it() {
             other => panic!("{method}: {other}"),
         });
         assert_eq!(request.target(), named, "{method}");
+    }
+}
+
+/// A request that may ask takes the answers of its next round.
+#[test]
+fn a_request_with_rounds_may_ask() {
+    for request in all_requests() {
+        let params = serde_json::to_value(request.params()).unwrap();
+        let has_rounds = params.get("requestState").is_some();
+        let may_ask = CallTarget::may_ask(request.method());
+        assert_eq!(has_rounds, may_ask, "{}", request.method());
+        let target = request
+            .target()
+            .and_then(|it| CallTarget::new(request.method(), it));
+        assert_eq!(target.is_some(), may_ask, "{}", request.method());
     }
 }
