@@ -18,6 +18,7 @@ use crate::{
 
 /// A known client.
 #[derive(Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct KnownClient {
     pub name: &'static str,
     /// Other names for it on the command line.
@@ -67,6 +68,15 @@ pub struct KnownClient {
     /// Whether its request to a model fails if the server says which model it prefers.
     #[serde(default)]
     pub preferences_fail: bool,
+    /// How its behaviour was seen.
+    #[serde(default, rename = "source")]
+    _source: Option<&'static str>,
+    /// The date of what is known of its files.
+    #[serde(default, rename = "files_seen")]
+    _files_seen: Option<&'static str>,
+    /// The origin of what is known of its files.
+    #[serde(default, rename = "files_source")]
+    _files_source: Option<&'static str>,
 }
 
 /// How a client draws the fields of a form.
@@ -125,6 +135,7 @@ pub enum UnseenLinks {
 
 /// The timeouts of a client for a call, in seconds. Absent means no timeout.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
 struct Waits {
     /// For a call without progress notifications.
     silent: Option<u64>,
