@@ -321,6 +321,12 @@ impl ValueEnum for &'static KnownClient {
 
 #[cfg(test)]
 mod tests {
+    use askback::{
+        forms::Dialect,
+        internal::wire::{dialect, dialect_of_client},
+        protocol::Implementation,
+    };
+
     use super::*;
 
     #[test]
@@ -330,6 +336,29 @@ mod tests {
         for client in known {
             let revision = client.revision.map(str::parse::<Revision>);
             assert!(revision.is_none_or(|read| read.is_ok()), "{client:?}");
+        }
+    }
+
+    /// The library repeats how a client draws forms.
+    #[test]
+    fn the_library_writes_forms_as_a_client_draws_them() {
+        for client in KnownClient::all() {
+            let Some(info) = client.info else {
+                assert!(client.undrawn.is_empty(), "{}: name its info", client.name);
+                continue;
+            };
+            let introduced = Implementation::new(info, "1");
+            let all = dialect(Revision::LATEST);
+            let known = dialect_of_client(Revision::LATEST, Some(&introduced));
+            let forms = client.forms;
+            let expected = Dialect {
+                numbers: client.can(Ability::Numbers),
+                multi_choice: client.can(Ability::Lists),
+                text_defaults: forms.is_none_or(|forms| !forms.no_text_defaults),
+                empty_end: forms.is_none_or(|forms| !forms.stuck_end),
+                ..all
+            };
+            assert_eq!(known, expected, "{}", client.name);
         }
     }
 
