@@ -18,6 +18,7 @@ use crate::{
 
 /// A known client.
 #[derive(Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct KnownClient {
     pub name: &'static str,
     /// Other names for it on the command line.
@@ -66,6 +67,15 @@ pub struct KnownClient {
     /// Whether its request to a model fails if the server says which model it prefers.
     #[serde(default)]
     pub preferences_fail: bool,
+    /// How its behaviour was seen.
+    #[serde(default, rename = "source")]
+    _source: Option<&'static str>,
+    /// The date of what is known of its files.
+    #[serde(default, rename = "files_seen")]
+    _files_seen: Option<&'static str>,
+    /// The origin of what is known of its files.
+    #[serde(default, rename = "files_source")]
+    _files_source: Option<&'static str>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
@@ -120,6 +130,7 @@ pub enum UnseenLinks {
 
 /// The timeouts of a client for a call, in seconds. Absent means no timeout.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
 struct Waits {
     /// For a call without progress notifications.
     silent: Option<u64>,
@@ -303,6 +314,12 @@ impl ValueEnum for &'static KnownClient {
 
 #[cfg(test)]
 mod tests {
+    use askback::{
+        forms::Dialect,
+        internal::wire::{dialect, dialect_of_client},
+        protocol::Implementation,
+    };
+
     use super::*;
 
     #[test]
@@ -312,6 +329,29 @@ mod tests {
         for client in known {
             let revision = client.revision.map(str::parse::<Revision>);
             assert!(revision.is_none_or(|read| read.is_ok()), "{client:?}");
+        }
+    }
+
+    /// The library repeats how a client draws forms.
+    #[test]
+    fn the_library_writes_forms_as_a_client_draws_them() {
+        for client in KnownClient::all() {
+            let Some(info) = client.info else {
+                assert!(client.undrawn.is_empty(), "{}: name its info", client.name);
+                continue;
+            };
+            let introduced = Implementation::new(info, "1");
+            let all = dialect(Revision::LATEST);
+            let known = dialect_of_client(Revision::LATEST, Some(&introduced));
+            let forms = client.forms;
+            let expected = Dialect {
+                numbers: client.can(Ability::Numbers),
+                multi_choice: client.can(Ability::Lists),
+                text_defaults: forms.is_none_or(|forms| !forms.no_text_defaults),
+                empty_end: forms.is_none_or(|forms| !forms.stuck_end),
+                ..all
+            };
+            assert_eq!(known, expected, "{}", client.name);
         }
     }
 

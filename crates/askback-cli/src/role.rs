@@ -21,17 +21,37 @@ pub struct Role {
     can: [bool; Ability::ALL.len()],
 }
 
-/// A capability that `--as` can remove from a client.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Ability {
-    Forms,
-    Links,
-    Sampling,
-    Roots,
-    Numbers,
-    Lists,
-    Tasks,
+/// Defines [`Ability`] from a table: each capability and the word that removes it.
+macro_rules! abilities {
+    ($($variant:ident = $word:literal;)*) => {
+        /// A capability that `--as` can remove from a client.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+        #[serde(rename_all = "lowercase")]
+        pub enum Ability {
+            $($variant,)*
+        }
+
+        impl Ability {
+            const ALL: [Self; [$($word),*].len()] = [$(Self::$variant),*];
+
+            /// The word that removes the ability.
+            fn word(self) -> &'static str {
+                match self {
+                    $(Self::$variant => $word,)*
+                }
+            }
+        }
+    };
+}
+
+abilities! {
+    Forms = "no-forms";
+    Links = "no-url";
+    Sampling = "no-sampling";
+    Roots = "no-roots";
+    Numbers = "no-numbers";
+    Lists = "no-lists";
+    Tasks = "no-tasks";
 }
 
 /// The name of an unknown client.
@@ -41,30 +61,8 @@ const PLAYED: &str = "the client that is played";
 const NO_QUESTIONS: &str = "no-questions";
 
 impl Ability {
-    const ALL: [Self; 7] = [
-        Self::Forms,
-        Self::Links,
-        Self::Sampling,
-        Self::Roots,
-        Self::Numbers,
-        Self::Lists,
-        Self::Tasks,
-    ];
-
     /// The kinds of questions.
     const QUESTIONS: [Self; 4] = [Self::Forms, Self::Links, Self::Sampling, Self::Roots];
-
-    fn word(self) -> &'static str {
-        match self {
-            Self::Forms => "no-forms",
-            Self::Links => "no-url",
-            Self::Sampling => "no-sampling",
-            Self::Roots => "no-roots",
-            Self::Numbers => "no-numbers",
-            Self::Lists => "no-lists",
-            Self::Tasks => "no-tasks",
-        }
-    }
 
     pub fn as_str(self) -> &'static str {
         match self {

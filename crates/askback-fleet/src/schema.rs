@@ -198,3 +198,21 @@ pub(crate) fn count(bytes: usize) -> i64 {
 pub(crate) fn blob(owner: Option<&Owner>) -> &[u8] {
     owner.map_or(&[], |owner| &owner.0)
 }
+
+#[cfg(test)]
+mod tests {
+    use sha2::{Digest, Sha256};
+
+    use super::*;
+
+    /// Without a new version, a database with the old tables fails at its first statement.
+    #[test]
+    fn changed_tables_have_a_new_version() {
+        let digest = Sha256::digest(TABLES);
+        let digest = u64::from_be_bytes(*digest.first_chunk().expect("32 bytes"));
+        assert!(
+            (SCHEMA.version, digest) == (1, 0xec73_45ca_f418_bf78),
+            "the tables changed: raise `version`, and write it and {digest:#018x} here",
+        );
+    }
+}

@@ -173,7 +173,10 @@ async fn connect_bus(address: &str) -> Result<Arc<dyn Bus>> {
     if address.starts_with("redis://") {
         return Ok(Arc::new(RedisBus::connect(&secret, SERVICE).await?));
     }
-    Ok(Arc::new(NatsBus::connect(&secret, SERVICE).await?))
+    if address.starts_with("nats://") || address.starts_with("tls://") {
+        return Ok(Arc::new(NatsBus::connect(&secret, SERVICE).await?));
+    }
+    Err("--bus: expected an address that begins with nats://, tls:// or redis://".into())
 }
 
 /// Serves with the key and the bookings in the folder of a file.

@@ -19,6 +19,7 @@ const MOST: u64 = 16 << 20;
 
 /// A file in which a client defines its servers.
 #[derive(Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct ConfigFile {
     base: Base,
     /// The path relative to the base.

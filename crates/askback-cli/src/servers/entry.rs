@@ -35,6 +35,7 @@ pub struct EntryShape {
 
 /// The key of the client's timeout for a call.
 #[derive(Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct TimeoutMember {
     pub member: &'static str,
     pub unit: TimeoutUnit,
@@ -46,6 +47,9 @@ pub struct TimeoutMember {
     /// decide.
     #[serde(default)]
     hold: Option<u64>,
+    /// When and how the timeout was tried.
+    #[serde(default, rename = "tried")]
+    _tried: Option<&'static str>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]

@@ -195,16 +195,72 @@ fn a_suite_says_which_questions_a_played_client_does_not_declare() {
     assert_eq!(ran.stdout.matches(expected).count(), 2, "{}", ran.stdout);
 }
 
+fn guide(page: &str) -> String {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/guide/");
+    fs::read_to_string(format!("{folder}{page}")).expect("the guide is there")
+}
+
+fn known_clients() -> Vec<Value> {
+    serde_json::from_str(include_str!("../../src/known_clients.json")).expect("they are rows")
+}
+
+/// The clients whose files are known are in three lists, the clients whose timeouts are known in one.
+#[test]
+fn the_guide_and_the_help_name_each_known_client() {
+    let text = |it: &Value| it.as_str().unwrap_or_default().to_owned();
+    let code = |it: &Value| format!("`{}`", text(it));
+    let listed = |mut all: Vec<String>| {
+        let last = all.pop().expect("there are clients");
+        format!("{} and {last}", all.join(", "))
+    };
+    let known = known_clients();
+    let (command, wrap) = (guide("command.md"), guide("wrap.md"));
+    let (mut names, mut titles) = (Vec::new(), Vec::new());
+    for client in &known {
+        let title = client.get("title").unwrap_or(&client["name"]);
+        let waits = client["waits"].as_object();
+        if client["info"].is_string() && waits.is_some_and(|waits| !waits.is_empty()) {
+            let row = format!("{} {}", text(title), text(&client["version"]));
+            assert!(wrap.contains(&row), "wrap.md, A call that waits: {row}");
+        }
+        let Some(files) = client["files"].as_array() else {
+            continue;
+        };
+        names.push(code(&client["name"]));
+        titles.push(text(title));
+        let aliases = client["aliases"].as_array().into_iter().flatten();
+        let aliases: String = aliases.map(|it| format!(" (or {})", code(it))).collect();
+        let cell = |of_project: bool| {
+            let files = files.iter();
+            let files = files.filter(|it| (it["base"] == "project") == of_project);
+            let paths = files.map(|file| match file["base"] == "home" {
+                true => format!("`~/{}`", text(&file["path"])),
+                false => code(&file["path"]),
+            });
+            let paths: Vec<_> = paths.collect();
+            format!(" {} |", paths.join(", ")).replace("  ", " ")
+        };
+        let (of_project, of_user) = (cell(true), cell(false));
+        let row = format!(
+            "| {}{aliases} |{of_project}{of_user}\n",
+            code(&client["name"])
+        );
+        assert!(command.contains(&row), "command.md: {row}");
+    }
+    let names = format!("`--in` takes {}.", listed(names));
+    assert!(is_in_wrapped(&names, &wrap), "wrap.md: {names}");
+    let help = Run::new("servers-help", &["servers", "--help"])
+        .run()
+        .expect(0);
+    let titles = listed(titles);
+    assert!(is_in_wrapped(&titles, &help.stdout), "{titles}");
+}
+
 /// The guide has a row for each client: its capabilities, and their source.
 #[test]
 fn the_guide_has_a_row_for_each_known_client() {
-    let page = concat!(
-        env!("CARGO_MANIFEST_DIR"),
-        "/../../docs/guide/developing.md"
-    );
-    let page = fs::read_to_string(page).expect("the guide is there");
-    let known: Vec<Value> =
-        serde_json::from_str(include_str!("../../src/known_clients.json")).expect("they are rows");
+    let page = guide("developing.md");
+    let known = known_clients();
     let played = known.iter().filter(|client| client["revision"].is_string());
     for client in played {
         let text = |member: &str| client[member].as_str().unwrap_or_default();

@@ -20,7 +20,7 @@ use sha2::{Digest, Sha256};
 
 use super::account::{AccountKey, AccountState, Holder};
 use super::error::{VaultError, entropy};
-use super::store::{IntentRow, VaultRecord};
+use super::store::{IntentRow, SealedSecrets, VaultRecord};
 
 /// The place of a secret. It opens only for an equal place.
 #[derive(Clone, Copy)]
@@ -140,21 +140,49 @@ fn associated_data(header: &[u8; HEADER], place: Place<'_>) -> Vec<u8> {
             out.push(3);
             write_text(&mut out, name);
         }
-        Place::Intent(row) => {
+        // Without `..`: a new column must be written here, or be altered unseen.
+        Place::Intent(IntentRow {
+            id,
+            holder,
+            provider,
+            expires,
+            busy_until,
+            version,
+            is_open,
+            body: _,
+        }) => {
             out.push(4);
-            out.extend(row.id);
-            write_holder(&mut out, &row.holder);
-            write_text(&mut out, &row.provider);
-            for number in [row.expires, row.busy_until, row.version] {
+            out.extend(id);
+            write_holder(&mut out, holder);
+            write_text(&mut out, provider);
+            for number in [*expires, *busy_until, *version] {
                 write_number(&mut out, number);
             }
-            out.push(row.is_open.into());
+            out.push((*is_open).into());
         }
-        Place::Record(record) => {
+        Place::Record(VaultRecord {
+            account,
+            name,
+            version,
+            state,
+            scopes,
+            obtained,
+            expires,
+            is_api_key,
+            // The proof is under this key.
+            sealed:
+                SealedSecrets {
+                    key: _,
+                    access,
+                    refresh,
+                },
+            proof: _,
+            lease: _,
+        }) => {
             out.push(5);
-            write_account(&mut out, &record.account);
-            write_text(&mut out, &record.name);
-            let (state, until, failures) = match record.state {
+            write_account(&mut out, account);
+            write_text(&mut out, name);
+            let (state, until, failures) = match *state {
                 AccountState::Active => (0, 0, 0),
                 AccountState::CoolingDown { until, failures } => (1, until, failures),
                 AccountState::NeedsReconnect => (2, 0, 0),
@@ -163,25 +191,16 @@ fn associated_data(header: &[u8; HEADER], place: Place<'_>) -> Vec<u8> {
                 AccountState::Revoking => (5, 0, 0),
             };
             out.push(state);
-            write_text(&mut out, &record.scopes.to_string());
-            let expires = record.expires.unwrap_or_default();
-            for number in [
-                record.version,
-                until,
-                failures.into(),
-                record.obtained,
-                expires,
-            ] {
+            write_text(&mut out, &scopes.to_string());
+            let expiry = expires.unwrap_or_default();
+            for number in [*version, until, failures.into(), *obtained, expiry] {
                 write_number(&mut out, number);
             }
-            out.push(record.expires.is_some().into());
-            out.push(record.is_api_key.into());
-            let sealed = &record.sealed;
-            out.extend(Sha256::digest(&sealed.access));
-            out.push(sealed.refresh.is_some().into());
-            out.extend(Sha256::digest(
-                sealed.refresh.as_deref().unwrap_or_default(),
-            ));
+            out.push(expires.is_some().into());
+            out.push((*is_api_key).into());
+            out.extend(Sha256::digest(access));
+            out.push(refresh.is_some().into());
+            out.extend(Sha256::digest(refresh.as_deref().unwrap_or_default()));
         }
     }
     out

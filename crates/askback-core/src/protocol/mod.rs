@@ -8,6 +8,7 @@
 
 pub mod codes;
 
+mod call_target;
 mod capability;
 mod completion;
 mod content;
@@ -42,6 +43,7 @@ mod tool;
 mod trace;
 
 pub use crate::jsonrpc::ErrorObject;
+pub use call_target::CallTarget;
 pub use capability::{
     ClientCapabilities, ClientTaskRequests, ClientTasksCapability, ElicitationCapability,
     ElicitationTaskRequests, JsonObject, PromptsCapability, ResourcesCapability, RootsCapability,

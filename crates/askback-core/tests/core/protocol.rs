@@ -4,12 +4,13 @@ use askback_core::{
     forms::FieldKind,
     jsonrpc::{INVALID_PARAMS, METHOD_NOT_FOUND},
     protocol::{
-        CallToolParams, CallToolResult, ClientCapabilities, ClientNotification, ClientRequest,
-        CompleteParams, ContentBlock, CreateMessageResult, ElicitAction, ElicitParams,
-        ElicitResult, GetPromptResult, HasMeta, Implementation, InputRequest, InputRequests,
-        InputRequiredResult, ListRootsResult, Meta, OrderedMap, Outcome, ProgressParams, Prompt,
-        RawJson, RawObject, ReadResourceResult, ResourceContents, SamplingBlock, SamplingMessage,
-        Schema, ServerNotification, Signature, Tool, UrlElicitationRequired,
+        CallTarget, CallToolParams, CallToolResult, ClientCapabilities, ClientNotification,
+        ClientRequest, CompleteParams, ContentBlock, CreateMessageResult, ElicitAction,
+        ElicitParams, ElicitResult, GetPromptResult, HasMeta, Implementation, InputRequest,
+        InputRequests, InputRequiredResult, ListRootsResult, Meta, OrderedMap, Outcome,
+        ProgressParams, Prompt, RawJson, RawObject, ReadResourceResult, ResourceContents,
+        SamplingBlock, SamplingMessage, Schema, ServerNotification, Signature, Tool,
+        UrlElicitationRequired, name_member,
     },
     revision::Revision,
     wire,
@@ -630,4 +631,49 @@ fn text_is_taken_from_every_block() {
         r#"{"contents":[{"uri":"a:1","text":"one"},{"uri":"a:2","blob":"AA=="},{"uri":"a:3","text":"three"}]}"#,
     );
     assert_eq!(resource.text(), "one\nthree");
+}
+
+/// A request of each method, with every member that a method requires.
+fn all_requests() -> impl Iterator<Item = ClientRequest> {
+    let params = raw(&json!({
+        "name": "a name", "uri": "file:///a", "taskId": "a task", "level": "info",
+        "ref": {"type": "ref/prompt", "name": "a prompt"}, "argument": {"name": "a", "value": ""},
+        "notifications": {}, "inputResponses": {}, "requestState": "a state",
+        "protocolVersion": "2025-11-25", "capabilities": {},
+        "clientInfo": {"name": "a client", "version": "1"},
+    }));
+    ClientRequest::METHODS.iter().map(move |method| {
+        let read = ClientRequest::parse(method, Some(&params));
+        read.unwrap_or_else(|error| panic!("{method}: {error:?}"))
+    })
+}
+
+/// The target of a request that is parsed, and the member of one that is forwarded.
+#[test]
+fn a_target_is_the_member_that_names_it() {
+    for request in all_requests() {
+        let method = request.method();
+        let named = name_member(method).map(|member| match member {
+            "name" => "a name",
+            "uri" => "file:///a",
+            "taskId" => "a task",
+            other => panic!("{method}: {other}"),
+        });
+        assert_eq!(request.target(), named, "{method}");
+    }
+}
+
+/// A request that may ask takes the answers of its next round.
+#[test]
+fn a_request_with_rounds_may_ask() {
+    for request in all_requests() {
+        let params = serde_json::to_value(request.params()).unwrap();
+        let has_rounds = params.get("requestState").is_some();
+        let may_ask = CallTarget::may_ask(request.method());
+        assert_eq!(has_rounds, may_ask, "{}", request.method());
+        let target = request
+            .target()
+            .and_then(|it| CallTarget::new(request.method(), it));
+        assert_eq!(target.is_some(), may_ask, "{}", request.method());
+    }
 }

@@ -77,3 +77,20 @@ pub(super) fn utc(now: SystemTime) -> DateTime {
     let timestamp = Timestamp::from_second(seconds).unwrap_or(Timestamp::MAX);
     Offset::UTC.to_datetime(timestamp)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The example of a format of times begins with digits.
+    #[test]
+    fn a_moment_is_written_in_each_format_of_times() {
+        let today: Moment = "today".parse().expect("a moment");
+        for format in TextFormat::ALL {
+            let (_, example) = format.words().rsplit_once(' ').expect("an example");
+            let text = today.text(Some(*format), UNIX_EPOCH).expect("a date");
+            let is_time = example.starts_with(|c: char| c.is_ascii_digit());
+            assert_eq!(format.matches(&text), is_time, "{}: {text}", format.name());
+        }
+    }
+}

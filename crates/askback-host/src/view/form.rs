@@ -456,6 +456,35 @@ fn members(field: &Field, depth: usize) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::text::Clock;
+
+    #[test]
+    fn no_format_is_drawn_as_plain_text() {
+        let read = |format: TextFormat| {
+            let name = format.name();
+            let property = format!(r#"{{"type": "string", "format": "{name}"}}"#);
+            let schema = format!(r#"{{"type": "object", "properties": {{"it": {property}}}}}"#);
+            FormSchema::parse(schema.as_bytes(), &Limits::default().forms).expect("a form")
+        };
+        let mut inputs = Vec::new();
+        for format in TextFormat::ALL {
+            let name = format.name();
+            let form = read(*format);
+            let field = &form.fields[0];
+            let input = input(field);
+            assert!(input != Input::Text && !inputs.contains(&input), "{name}");
+            inputs.push(input);
+            let (_, example) = format.words().rsplit_once(' ').expect("an example");
+            // A time begins with digits. The user may write it in words, and our lines may repeat it.
+            let is_time = example.starts_with(|c: char| c.is_ascii_digit());
+            let clock = Clock::default();
+            let mut words = ["today", "now"].into_iter();
+            let is_read = words.any(|word| clock.read(*format, word).is_some());
+            assert_eq!(is_read, is_time, "{name}");
+            let repeated = text::plain(field, &Value::from(example));
+            assert_eq!(repeated.is_some(), is_time, "{name}");
+        }
+    }
 
     #[test]
     fn blanks_that_are_not_seen_are_quoted() {

@@ -404,7 +404,13 @@ fn field(index: usize, field: &FieldView) -> FieldPart {
         Input::DateTime if has_shape("0000-00-00T00:00") => ("datetime-local", "text"),
         Input::Number => ("text", "decimal"),
         Input::Integer => ("text", "numeric"),
-        _ => ("text", "text"),
+        Input::Date
+        | Input::DateTime
+        | Input::Text
+        | Input::YesNo
+        | Input::One
+        | Input::Several
+        | Input::Json => ("text", "text"),
     };
     let choice = |choice: &ChoiceView| ChoicePart {
         label: Html::text(&choice.label),

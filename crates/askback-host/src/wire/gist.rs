@@ -116,11 +116,6 @@ struct Members<'a> {
     meta: Option<&'a RawValue>,
 }
 
-/// Whether a server may ask questions during a request with this method.
-pub(super) fn may_ask(method: &str) -> bool {
-    matches!(method, "tools/call" | "prompts/get" | "resources/read")
-}
-
 impl Gist {
     pub(super) fn read(message: &[u8]) -> Self {
         if message.is_empty() {

@@ -18,7 +18,10 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-use askback::transport::{WireEvent, WireHeader};
+use askback::{
+    client::CallTarget,
+    transport::{WireEvent, WireHeader},
+};
 
 use self::gist::{Gist, Outcome};
 pub use self::{
@@ -240,7 +243,7 @@ impl Wire {
                 method: method.clone(),
                 token: token.clone(),
                 call,
-                may_ask: is_sent && gist::may_ask(method),
+                may_ask: is_sent && CallTarget::may_ask(method),
                 at,
             });
             if self.open.len() > MOST_OPEN {

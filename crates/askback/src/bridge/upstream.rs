@@ -567,13 +567,7 @@ impl Forward for Upstream {
 }
 
 pub(super) fn target(request: &OtherRequest) -> Option<CallTarget> {
-    let kind = match request.method() {
-        "tools/call" => CallTarget::Tool,
-        "prompts/get" => CallTarget::Prompt,
-        "resources/read" => CallTarget::Resource,
-        _ => return None,
-    };
-    request.target().map(|target| kind(target.to_owned()))
+    CallTarget::new(request.method(), request.target()?)
 }
 
 /// Returns the state and the answers in a request. If they cannot be read here, the server rejects them.

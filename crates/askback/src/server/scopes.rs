@@ -46,7 +46,19 @@ impl Shared {
                 Reference::Prompt(prompt) => of(&catalog.prompts, &prompt.name, caller),
                 Reference::Resource(template) => of(&catalog.templates, &template.uri, caller),
             },
-            _ => None,
+            ClientRequest::Initialize(_)
+            | ClientRequest::Discover(_)
+            | ClientRequest::Ping(_)
+            | ClientRequest::ListTools(_)
+            | ClientRequest::ListPrompts(_)
+            | ClientRequest::ListResources(_)
+            | ClientRequest::ListResourceTemplates(_)
+            | ClientRequest::ListSkills(_)
+            | ClientRequest::Unsubscribe(_)
+            | ClientRequest::SetLevel(_)
+            | ClientRequest::GetTaskPayload(_)
+            | ClientRequest::ListTasks(_)
+            | ClientRequest::Other(_) => None,
         };
         one.into_iter().collect()
     }
@@ -77,7 +89,25 @@ impl Shared {
                 let tasks = params.notifications.task_ids.iter().flatten();
                 tasks.take(self.limits().server.subscriptions).collect()
             }
-            _ => Vec::new(),
+            ClientRequest::Initialize(_)
+            | ClientRequest::Discover(_)
+            | ClientRequest::Ping(_)
+            | ClientRequest::ListTools(_)
+            | ClientRequest::CallTool(_)
+            | ClientRequest::ListPrompts(_)
+            | ClientRequest::GetPrompt(_)
+            | ClientRequest::ListResources(_)
+            | ClientRequest::ListResourceTemplates(_)
+            | ClientRequest::ReadResource(_)
+            | ClientRequest::ListSkills(_)
+            | ClientRequest::GetSkill(_)
+            | ClientRequest::Subscribe(_)
+            | ClientRequest::Unsubscribe(_)
+            | ClientRequest::Complete(_)
+            | ClientRequest::SetLevel(_)
+            | ClientRequest::GetTaskPayload(_)
+            | ClientRequest::ListTasks(_)
+            | ClientRequest::Other(_) => Vec::new(),
         };
         let mut all = Vec::new();
         for task in tasks {

@@ -565,3 +565,36 @@ pub(crate) fn count(bytes: usize) -> i64 {
 pub(crate) fn blob(owner: Option<&Owner>) -> &[u8] {
     owner.map_or(&[], |owner| &owner.0)
 }
+
+#[cfg(all(test, feature = "http-server"))]
+mod tests {
+    use askback_sql::Dialect;
+    use sha2::{Digest, Sha256};
+
+    use super::*;
+
+    /// Without a new version, a file with the old tables fails at its first statement.
+    #[test]
+    fn changed_tables_have_a_new_version() {
+        // These tables are only for SQLite.
+        let dialect = Dialect {
+            text: "",
+            bytes: "",
+            number: "",
+            counter: "",
+            table: "",
+        };
+        for (schema, pinned) in [
+            (STORE, (1, 0x7008_e8b6_d4fc_bf20)),
+            (JOURNAL, (1, 0x0536_faf4_e8d5_d9ad)),
+        ] {
+            let digest = Sha256::digest((schema.tables)(&dialect));
+            let digest = u64::from_be_bytes(*digest.first_chunk().expect("32 bytes"));
+            assert!(
+                (schema.version, digest) == pinned,
+                "the tables of the {} changed: raise `version`, and write it and {digest:#018x} here",
+                schema.name,
+            );
+        }
+    }
+}

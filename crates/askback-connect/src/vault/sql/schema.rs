@@ -105,3 +105,21 @@ const TABLES: &str = "
     )TABLE;
     CREATE INDEX askback_vault_ended_visits_expires ON askback_vault_ended_visits (expires);
 ";
+
+#[cfg(test)]
+mod tests {
+    use sha2::{Digest, Sha256};
+
+    use super::*;
+
+    /// Without a new version, a database with the old tables fails at its first statement.
+    #[test]
+    fn changed_tables_have_a_new_version() {
+        let digest = Sha256::digest(TABLES);
+        let digest = u64::from_be_bytes(*digest.first_chunk().expect("32 bytes"));
+        assert!(
+            (SCHEMA.version, digest) == (10, 0xf33c_db46_a086_8845),
+            "the tables changed: raise `version`, and write it and {digest:#018x} here",
+        );
+    }
+}

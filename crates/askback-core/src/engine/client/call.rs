@@ -1,7 +1,6 @@
 //! A call in progress: its request and its stage.
 
 use alloc::{
-    borrow::ToOwned,
     boxed::Box,
     collections::{BTreeMap, BTreeSet},
     string::String,
@@ -21,7 +20,8 @@ use crate::{
     jsonrpc::ErrorObject,
     limits::Limits,
     protocol::{
-        ClientRequest, ElicitAction, ElicitUrlParams, HasMeta, InputResponse, InputResponses, Meta,
+        CallTarget, ClientRequest, ElicitAction, ElicitUrlParams, HasMeta, InputResponse,
+        InputResponses, Meta,
     },
     revision::Revision,
 };
@@ -117,7 +117,7 @@ impl Call {
     }
 
     pub(super) fn target(&self) -> Option<CallTarget> {
-        CallTarget::of(&self.request)
+        CallTarget::new(self.request.method(), self.request.target()?)
     }
 
     pub(super) fn is_forwarded(&self) -> bool {
@@ -125,7 +125,7 @@ impl Call {
     }
 
     pub(super) fn may_ask(&self) -> bool {
-        CallTarget::has(&self.request)
+        CallTarget::may_ask(self.request.method()) && self.request.target().is_some()
     }
 
     pub(super) fn wants_progress(&self) -> bool {
@@ -286,50 +286,6 @@ impl RoundQuestions {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct CallId(pub u64);
 
-/// The tool, prompt or resource of a call that may ask the user.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum CallTarget {
-    /// The name of a tool.
-    Tool(String),
-    /// The name of a prompt.
-    Prompt(String),
-    /// The URI of a resource.
-    Resource(String),
-}
-
-type Parts<'a> = (fn(String) -> CallTarget, &'a str);
-
-impl CallTarget {
-    /// Returns the target of a request, or `None` for a request that never asks (2026-07-28,
-    /// basic/patterns/mrtr, Supported Requests).
-    pub(super) fn of(request: &ClientRequest) -> Option<Self> {
-        let (kind, name) = Self::parts(request)?;
-        Some(kind(name.to_owned()))
-    }
-
-    pub(super) fn has(request: &ClientRequest) -> bool {
-        Self::parts(request).is_some()
-    }
-
-    fn parts(request: &ClientRequest) -> Option<Parts<'_>> {
-        match request {
-            ClientRequest::CallTool(params) => Some((Self::Tool, &params.name)),
-            ClientRequest::GetPrompt(params) => Some((Self::Prompt, &params.name)),
-            ClientRequest::ReadResource(params) => Some((Self::Resource, &params.uri)),
-            ClientRequest::Other(request) => {
-                let kind: fn(String) -> Self = match request.method() {
-                    "tools/call" => Self::Tool,
-                    "prompts/get" => Self::Prompt,
-                    "resources/read" => Self::Resource,
-                    _ => return None,
-                };
-                Some((kind, request.target()?))
-            }
-            _ => None,
-        }
-    }
-}
-
 /// The calls in progress by id, with an index of their deadlines, so that finding and handling the
 /// next deadline never scans the waiting calls.
 ///
@@ -429,13 +385,15 @@ impl Calls {
 
 #[cfg(test)]
 mod tests {
-    use alloc::vec::Vec;
+    use alloc::{format, vec::Vec};
     use core::time::Duration;
+
+    use serde_json::value::RawValue;
 
     use super::{Call, CallId, Calls, SentRound, Stage, Timeouts};
     use crate::{
         limits::Limits,
-        protocol::{ClientRequest, RequestParams},
+        protocol::{CallTarget, ClientRequest, RequestParams, name_member},
     };
 
     fn call(seconds: u64) -> Call {
@@ -452,6 +410,25 @@ mod tests {
             context: 0,
         });
         call
+    }
+
+    #[test]
+    fn a_request_that_may_ask_takes_the_next_round() {
+        for method in ClientRequest::METHODS {
+            let Some(name) = name_member(method).filter(|_| CallTarget::may_ask(method)) else {
+                continue;
+            };
+            let params = format!(r#"{{"{name}": "file:///a"}}"#);
+            let params = RawValue::from_string(params).expect("JSON");
+            let request = ClientRequest::parse(method, Some(&params)).expect(method);
+            let timeouts = Timeouts {
+                request: None,
+                in_all: None,
+            };
+            let mut call = Call::new(request, &Limits::default(), timeouts);
+            call.set_round(None, Some("a state".into()));
+            assert!(call.carries_state(), "{method}");
+        }
     }
 
     /// A small deterministic generator.

@@ -26,7 +26,8 @@ use core::time::Duration;
 
 use serde_json::value::RawValue;
 
-pub use call::{CallId, CallTarget};
+pub use crate::protocol::CallTarget;
+pub use call::CallId;
 pub use error::ClientError;
 pub use error::ServerEnd;
 pub use event::Greeting;

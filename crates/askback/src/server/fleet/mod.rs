@@ -48,7 +48,7 @@ use askback_core::{
     engine::server::{self as engine, Call, ClientLocation, Origin},
     jsonrpc::{self, ErrorObject, RequestId},
     protocol::{
-        CallToolParams, CancelledParams, ClientRequest, GetPromptParams, InputRequest,
+        CallTarget, CallToolParams, CancelledParams, ClientRequest, GetPromptParams, InputRequest,
         InputRequiredResult, InputResponses, LoggingLevel, RawJson, RawObject, ReadResourceParams,
         ServerNotification,
     },
@@ -545,28 +545,27 @@ impl Continuation {
             errors.extend(asked.map(|asked| (asked.key.clone(), Reply::TimedOut)));
         }
         let responses = Some(responses);
-        let request = match &*record.method {
-            "tools/call" => ClientRequest::CallTool(CallToolParams {
-                name: record.target,
+        let request = match CallTarget::new(&record.method, record.target)? {
+            CallTarget::Tool(name) => ClientRequest::CallTool(CallToolParams {
+                name,
                 arguments: record.arguments.decode::<RawObject>().ok(),
                 input_responses: responses,
                 request_state: record.state,
                 ..CallToolParams::default()
             }),
-            "prompts/get" => ClientRequest::GetPrompt(GetPromptParams {
-                name: record.target,
+            CallTarget::Prompt(name) => ClientRequest::GetPrompt(GetPromptParams {
+                name,
                 arguments: record.arguments.decode().ok(),
                 input_responses: responses,
                 request_state: record.state,
                 meta: None,
             }),
-            "resources/read" => ClientRequest::ReadResource(ReadResourceParams {
-                uri: record.target,
+            CallTarget::Resource(uri) => ClientRequest::ReadResource(ReadResourceParams {
+                uri,
                 input_responses: responses,
                 request_state: record.state,
                 meta: None,
             }),
-            _ => return None,
         };
         let call = Call {
             id: record.id.clone(),
