@@ -115,6 +115,7 @@ async fn watch(
         let next = async {
             tokio::select! {
                 biased;
+                uris = &mut unlisted, if !has_looked => Ok(News::Unlisted(uris)),
                 Some(change) = changes.recv() => Ok(News::Change(change)),
                 ended = subscription.ended() => Err(match ended {
                     Ok(()) => Error::new(Kind::Connection, "the server ended the subscription"),
@@ -125,7 +126,6 @@ async fn watch(
                     Ok(()) | Err(ClientError::Server(_)) => Ok(News::Alive),
                     Err(error) => Err(failed(error)),
                 },
-                uris = &mut unlisted, if !has_looked => Ok(News::Unlisted(uris)),
             }
         };
         match host.attend_silently(next).await?? {
