@@ -10,7 +10,7 @@ use askback::protocol::{
 use base64::{Engine, engine::general_purpose::STANDARD};
 use serde::{
     Deserializer,
-    de::{Error, MapAccess, Visitor},
+    de::{Error, IgnoredAny, MapAccess, Visitor},
 };
 use serde_json::{Value, value::RawValue};
 
@@ -139,9 +139,25 @@ impl<'a> Visitor<'a> for DistinctMembers {
     }
 }
 
+/// A longer text is shown as it came, because laying it out would block the terminal.
+const MAX_LAID_OUT_BYTES: usize = 1 << 20;
+
+/// Indents a text that is JSON without line breaks and longer than a row. Returns any other text unchanged.
+pub fn laid_out(text: PeerText, columns: usize) -> PeerText {
+    let raw = text.raw().trim();
+    let is_shown_whole = raw.len() <= columns || raw.len() > MAX_LAID_OUT_BYTES;
+    if is_shown_whole || !raw.starts_with(['{', '[']) || raw.contains('\n') {
+        return text;
+    }
+    match serde_json::from_str::<IgnoredAny>(raw) {
+        Ok(_) => indented(raw).into(),
+        Err(_) => text,
+    }
+}
+
 /// Puts a result on the page, with its whole structured content.
 pub fn put_whole(page: &mut Page, text: &PeerText, structured: Option<&str>) {
-    page.quote(text.clone());
+    page.quote(laid_out(text.clone(), page.look().columns));
     if let Some(structured) = structured {
         page.blank();
         page.say(Style::Strong, words!("Structured content:"));
@@ -310,6 +326,26 @@ mod tests {
             })),
             "[travel://a]\n[bytes, 3 bytes]",
         );
+    }
+
+    #[test]
+    fn long_json_is_laid_out() {
+        #[track_caller]
+        fn check(text: &str, shown: &str) {
+            assert_eq!(laid_out(text.into(), 20).raw(), shown);
+        }
+        check(
+            r#"{"a": {"b": [{"c": "0123456789"}]}}"#,
+            "{\n  \"a\": {\n    \"b\": [\n      {\"c\": \"0123456789\"}\n    ]\n  }\n}",
+        );
+        for unchanged in [
+            r#"{"a":1}"#,
+            "{\"a\":\"0123456789\",\n\"b\":\"0123456789\"}",
+            "{0123456789 0123456789}",
+            "0123456789 0123456789 0123456789",
+        ] {
+            check(unchanged, unchanged);
+        }
     }
 
     #[test]

@@ -27,7 +27,7 @@ use crate::{
     changed::ChangedLists,
     content::CallOutcome,
     folder,
-    leaf::{Did, Leaf},
+    leaf::{Did, Leaf, LinkOpening},
     model::{
         Action, Asker, Call, Change, Conversation, Desk, Effect, Event, EventOutcome, Permission,
         Presence, Question, Reply, Server, Step, WorstEnd,
@@ -550,7 +550,12 @@ impl Host {
                     }
                 }
                 Effect::Open(url) => {
-                    let has_browser = self.leaf.open(&url);
+                    let has_browser = match self.leaf.open(&url) {
+                        LinkOpening::Started => true,
+                        LinkOpening::Failed => false,
+                        // The user says when it is opened.
+                        LinkOpening::Shown => continue,
+                    };
                     self.happen(server, Event::Browser(has_browser));
                 }
                 Effect::CheckFolder(path) => {

@@ -18,6 +18,17 @@ use crate::{
     wire::{MessageSelection, SharedWire},
 };
 
+/// What a front end did to open a link.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LinkOpening {
+    /// It started a browser.
+    Started,
+    /// It shows the link, and the user opens it there.
+    Shown,
+    /// It could not start a browser.
+    Failed,
+}
+
 /// A front end: shows the conversation and returns the user's actions.
 pub trait Leaf {
     /// Returns the user's next action. Cancel safe.
@@ -33,8 +44,8 @@ pub trait Leaf {
     /// Shows a sentence of this program.
     fn tell(&mut self, words: Words);
 
-    /// Opens a link in the system's browser and says so. Returns whether a browser was started.
-    fn open(&mut self, url: &str) -> bool;
+    /// Opens a link in the system's browser and says so.
+    fn open(&mut self, url: &str) -> LinkOpening;
 
     /// Updates the screen: shows the current question, or else the prompt if a line is wanted.
     fn show(&mut self, talk: &Conversation, prompt: Option<&Words>);

@@ -9,7 +9,7 @@ use askback::witness::Renderer;
 
 use crate::{
     content::CallOutcome,
-    leaf::{Did, Leaf},
+    leaf::{Did, Leaf, LinkOpening},
     model::{Call, Conversation, Desk, EventOutcome, WorstEnd},
     page::{Page, Rows, out::Unwritten},
     remarks::Remark,
@@ -108,7 +108,7 @@ impl Leaf for Leaves {
     }
 
     /// Opens the link at the front end where the user agreed.
-    fn open(&mut self, url: &str) -> bool {
+    fn open(&mut self, url: &str) -> LinkOpening {
         self.pass_on();
         let last = self.last.and_then(|at| self.others.get_mut(at));
         last.unwrap_or(&mut self.first).open(url)

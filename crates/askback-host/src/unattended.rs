@@ -12,7 +12,7 @@ use askback::{limits::Limits, witness::Renderer};
 use tokio::time::{Sleep, sleep};
 
 use crate::{
-    leaf::{Did, Leaf},
+    leaf::{Did, Leaf, LinkOpening},
     model::{
         Action, Ask, Asker, Conversation, Desk, Effect, EventOutcome, Notice, Question, Reply,
         Step, Why, WorstEnd,
@@ -282,8 +282,8 @@ impl Leaf for UnattendedRun {
     }
 
     /// Opens nothing, even if a rule agreed to the link.
-    fn open(&mut self, _: &str) -> bool {
-        false
+    fn open(&mut self, _: &str) -> LinkOpening {
+        LinkOpening::Failed
     }
 
     fn show(&mut self, _: &Conversation, _: Option<&Words>) {

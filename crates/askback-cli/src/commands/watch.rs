@@ -114,6 +114,7 @@ async fn watch(
         let next = async {
             tokio::select! {
                 biased;
+                uris = &mut unlisted, if !has_looked => Ok(News::Unlisted(uris)),
                 Some(change) = changes.recv() => Ok(News::Change(change)),
                 ended = subscription.ended() => Err(match ended {
                     Ok(()) => Error::new(Kind::Connection, "the server ended the subscription"),
@@ -124,7 +125,6 @@ async fn watch(
                     Ok(()) | Err(ClientError::Server(_)) => Ok(News::Alive),
                     Err(error) => Err(failed(error)),
                 },
-                uris = &mut unlisted, if !has_looked => Ok(News::Unlisted(uris)),
             }
         };
         match host.attend_silently(next).await?? {

@@ -37,7 +37,9 @@ impl Repl<'_> {
             let it = self.session.host.conversation().server(server);
             if let Some(lists) = it.catalog() {
                 let name = &it.desk().asker().name;
-                offers.extend(self.offers(name, lists, self.there(server)));
+                let is_current = server == self.session.server();
+                let is_watched = |uri: &str| is_current && self.known.watched.contains_key(uri);
+                offers.extend(self.offers(name, lists, self.there(server), is_watched));
             }
         }
         offers.extend(HELP.iter().map(|(command, does)| {
@@ -54,7 +56,13 @@ impl Repl<'_> {
 
     /// Returns the lines that can be typed about the items of a server. With `client`, the connection
     /// to the server, tools and resources also have their other lines.
-    fn offers(&self, server: &str, lists: &Catalog, client: Option<&Client>) -> Vec<Offer> {
+    fn offers(
+        &self,
+        server: &str,
+        lists: &Catalog,
+        client: Option<&Client>,
+        is_watched: impl Fn(&str) -> bool,
+    ) -> Vec<Offer> {
         let addresses = self.addresses();
         let reports = client.and_then(|client| client.capabilities().resources);
         let reports = reports.and_then(|resources| resources.subscribe) == Some(true);
@@ -99,6 +107,9 @@ impl Repl<'_> {
             let about = [resource.title.as_ref(), Some(&resource.name)];
             Some(Offer {
                 others: match reports {
+                    true if is_watched(&resource.uri) => {
+                        other("Stop reports", line::unsubscribe, &resource.uri)
+                    }
                     true => other("Report changes", line::subscribe, &resource.uri),
                     false => Vec::new(),
                 },

@@ -67,6 +67,11 @@ pub(super) fn subscribe(uri: &str) -> Option<String> {
     named("/subscribe", uri)
 }
 
+/// The line that ends a subscription.
+pub(super) fn unsubscribe(uri: &str) -> Option<String> {
+    named("/unsubscribe", uri)
+}
+
 /// The line that makes a server the current one.
 pub(super) fn server(name: &str) -> Option<String> {
     named("/server", name)

@@ -156,6 +156,7 @@ impl Repl<'_> {
         let subscription = attend(host, client.listen(filter)).await?;
         host.page().quote_line("Changes are reported of ", &uri);
         self.known.watched.insert(uri, subscription);
+        self.is_offered = false;
         Ok(())
     }
 
@@ -171,6 +172,7 @@ impl Repl<'_> {
                 return Err(error.quoting(uri));
             }
         }
+        self.is_offered = false;
         self.page().say(
             Style::Plain,
             match uri {
@@ -187,6 +189,7 @@ impl Repl<'_> {
             Some(uri) => drop(self.known.watched.remove(uri)),
             None => self.known.changes = None,
         }
+        self.is_offered = false;
         if self.session.host.server().presence() == Presence::Down {
             return;
         }

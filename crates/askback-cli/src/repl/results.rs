@@ -60,7 +60,7 @@ impl Repl<'_> {
             true => shown.text.cut(COUNTED),
             false => (shown.text.clone(), 0),
         };
-        page.quote(counted);
+        page.quote(content::laid_out(counted, page.look().columns));
         let rows = page.take().trimmed();
         let (count, room) = (rows.count(), self.room());
         shown.rows = match count > room {

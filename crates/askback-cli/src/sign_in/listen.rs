@@ -25,7 +25,7 @@ const PATIENCE: Duration = Duration::from_secs(10);
 const CONNECTIONS: usize = 16;
 
 const BACK: &str = "<!doctype html><meta charset=utf-8><title>askback</title>\
-    <p>askback has the answer. You can close this page and go back to the terminal.\n";
+    <p>askback has the answer. You can close this page and go back to askback.\n";
 
 const REFUSED: &str = "<!doctype html><meta charset=utf-8><title>askback</title>\
     <p>The sign-in was not completed. You can close this page; the terminal says why.\n";

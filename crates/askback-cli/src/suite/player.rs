@@ -9,7 +9,7 @@ use std::{
 
 use askback::{Limits, witness::Renderer};
 use askback_host::{
-    leaf::{Did, Leaf},
+    leaf::{Did, Leaf, LinkOpening},
     model::{Conversation, Desk, EventOutcome},
     page::{Look, Page, Rows},
     remarks::Remark,
@@ -112,8 +112,8 @@ impl Leaf for Player {
     }
 
     /// Opens nothing, because there is no user.
-    fn open(&mut self, _: &str) -> bool {
-        true
+    fn open(&mut self, _: &str) -> LinkOpening {
+        LinkOpening::Started
     }
 
     fn show(&mut self, _: &Conversation, _: Option<&Words>) {

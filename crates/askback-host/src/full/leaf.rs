@@ -35,7 +35,7 @@ use super::{
 use crate::{
     browser,
     host::waited,
-    leaf::{Did, Leaf},
+    leaf::{Did, Leaf, LinkOpening},
     model::{Call, Cause, Conversation, Desk, EventOutcome, Far, Step, link},
     page::{Look, Page, Rows, Style, out},
     remarks::{Remark, Remarks},
@@ -314,9 +314,12 @@ impl Leaf for Full {
         self.page.say(Style::Plain, words);
     }
 
-    fn open(&mut self, url: &str) -> bool {
+    fn open(&mut self, url: &str) -> LinkOpening {
         let opened = browser::open(url);
-        let has_browser = opened.is_ok();
+        let opening = match &opened {
+            Ok(()) => LinkOpening::Started,
+            Err(_) => LinkOpening::Failed,
+        };
         if let Err(error) = opened {
             let page = &mut self.page;
             error.put(page);
@@ -326,7 +329,7 @@ impl Leaf for Full {
                 page.blank();
             }
         }
-        has_browser
+        opening
     }
 
     fn show(&mut self, talk: &Conversation, prompt: Option<&Words>) {
@@ -340,7 +343,10 @@ impl Leaf for Full {
             None => {
                 if let Some(far) = self.far.take() {
                     let name = given(&talk.chosen().desk().asker().name).short();
-                    Remarks::put(&mut self.page, &name, (&far).into());
+                    // Above what the end of the call has put on the page.
+                    let mut page = self.page.another();
+                    Remarks::put(&mut page, &name, (&far).into());
+                    self.page.prepend(&page);
                 }
             }
         }

@@ -1,9 +1,12 @@
 //! The suggested values below a field.
 
+use serde_json::Value;
+
 use super::{frame::Row, key::Key};
 use crate::{
-    model::{Action, Front},
+    model::{Action, Front, Step},
     page::Style,
+    text::PeerText,
     view, words,
 };
 
@@ -23,6 +26,9 @@ impl SuggestedView {
         key: &Key,
     ) -> Option<Vec<Action>> {
         let values = values(front, field);
+        if (key, self.picked) == (&Key::Tab, None) {
+            self.picked = completing(values.iter().map(String::as_str), text(front, field));
+        }
         match (key, self.picked) {
             (Key::Down, None) if !values.is_empty() => self.picked = Some(0),
             (Key::Down, Some(picked)) => {
@@ -61,6 +67,10 @@ impl SuggestedView {
         }
         let first = self.picked.unwrap_or_default();
         let first = first.saturating_sub(SEEN.saturating_sub(1));
+        let completes = match self.picked {
+            Some(_) => None,
+            None => completing(values.iter().map(PeerText::raw), written),
+        };
         let mut rows = Vec::new();
         for (index, value) in values.iter().enumerate().skip(first).take(SEEN) {
             let (mark, style) = match self.picked == Some(index) {
@@ -68,8 +78,12 @@ impl SuggestedView {
                 false => ("  ", Style::Dim),
             };
             let row = row.clone().ours(style, mark);
-            let room = row.room();
-            rows.push(row.peer(style, value, room));
+            let key = match completes == Some(index) {
+                true => "  Tab",
+                false => "",
+            };
+            let room = row.room().saturating_sub(key.len());
+            rows.push(row.peer(style, value, room).ours(Style::Dim, key));
         }
         if suggested.has_more || values.len() > first.saturating_add(SEEN) {
             let words = words!("  {}", suggested.more);
@@ -77,6 +91,20 @@ impl SuggestedView {
         }
         rows
     }
+}
+
+/// The suggestion that Tab takes: the first that begins with the text and is longer.
+fn completing<'a>(mut values: impl Iterator<Item = &'a str>, written: &str) -> Option<usize> {
+    let begins = |value: &str| value.len() > written.len() && value.starts_with(written);
+    values.position(|value| !written.is_empty() && begins(value))
+}
+
+fn text<'a>(front: &Front<'a>, field: usize) -> &'a str {
+    let Step::Filling(draft) = front.step else {
+        return "";
+    };
+    let value = || draft.value(field).and_then(Value::as_str);
+    draft.written(field).or_else(value).unwrap_or_default()
 }
 
 fn values<'a>(front: &Front<'a>, field: usize) -> &'a [String] {

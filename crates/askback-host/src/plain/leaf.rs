@@ -12,7 +12,7 @@ use crate::{
     browser,
     command::{self, InputLine},
     host::Input,
-    leaf::{Did, Leaf},
+    leaf::{Did, Leaf, LinkOpening},
     model::{Conversation, Desk, EventOutcome, Step},
     page::{LookSource, Page, Style, out},
     remarks::{Remark, Remarks},
@@ -180,9 +180,12 @@ impl Leaf for Plain {
         self.dialog.page().say(Style::Plain, words);
     }
 
-    fn open(&mut self, url: &str) -> bool {
+    fn open(&mut self, url: &str) -> LinkOpening {
         let opened = browser::open(url);
-        let has_browser = opened.is_ok();
+        let opening = match &opened {
+            Ok(()) => LinkOpening::Started,
+            Err(_) => LinkOpening::Failed,
+        };
         let page = self.dialog.page();
         match opened {
             Ok(()) => page.say(Style::Plain, "Opened in your browser."),
@@ -191,7 +194,7 @@ impl Leaf for Plain {
                 page.say(Style::Plain, "/link shows the link alone, to be copied.");
             }
         }
-        has_browser
+        opening
     }
 
     fn show(&mut self, talk: &Conversation, prompt: Option<&Words>) {

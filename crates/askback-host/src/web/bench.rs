@@ -55,6 +55,9 @@ pub(super) struct ResultFile {
     pub(super) name: &'static str,
 }
 
+/// About as many characters fit in a row of a result.
+const ROW_COLUMNS: usize = 80;
+
 /// The results of the calls of this session, newest first.
 #[derive(Default)]
 pub(super) struct Results {
@@ -339,7 +342,8 @@ fn named(call: &Call) -> (&'static str, PeerText) {
 impl Results {
     pub(super) fn add(&mut self, call: &Call, outcome: &CallOutcome) {
         let (kind, name) = named(call);
-        let (shown, more) = outcome.text.cut(MAX_TEXT_CHARS);
+        let text = content::laid_out(outcome.text.clone(), ROW_COLUMNS);
+        let (shown, more) = text.cut(MAX_TEXT_CHARS);
         let left = match more {
             0 => None,
             more => Some(words!("{} more characters are in the JSON", more)),

@@ -32,7 +32,7 @@ use super::{
 use crate::{
     browser,
     content::CallOutcome,
-    leaf::{Did, Leaf},
+    leaf::{Did, Leaf, LinkOpening},
     model::{Ask, Call, Cause, Conversation, Desk, Effect, EventOutcome, Step},
     page::{Look, Page, Rows, Style, out::Unwritten},
     question::{answered, notice},
@@ -266,8 +266,8 @@ impl Leaf for WebPage {
     }
 
     /// Opens no browser: the page shows the link itself.
-    fn open(&mut self, _: &str) -> bool {
-        false
+    fn open(&mut self, _: &str) -> LinkOpening {
+        LinkOpening::Shown
     }
 
     fn result(&mut self, _: &Desk, call: &Call, outcome: &CallOutcome) {

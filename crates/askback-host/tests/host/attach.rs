@@ -25,7 +25,7 @@ use askback::{
 use askback_host::{
     attach::{self, Board, BoardOptions, FrontEndKind, JoinOptions, join},
     host::Host,
-    leaf::{Did, Leaf},
+    leaf::{Did, Leaf, LinkOpening},
     model::{Action, Asker, Conversation, Desk, Effect, EventOutcome, Notice, Origin, Step},
     page::{Look, Page},
     relay::Relay,
@@ -526,8 +526,8 @@ impl Leaf for Typist {
             .send_modify(|seen| seen.said.push_str(words.as_str()));
     }
 
-    fn open(&mut self, _: &str) -> bool {
-        false
+    fn open(&mut self, _: &str) -> LinkOpening {
+        LinkOpening::Failed
     }
 
     fn show(&mut self, talk: &Conversation, _: Option<&Words>) {

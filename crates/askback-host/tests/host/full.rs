@@ -360,7 +360,7 @@ screens! {
         Press(Key::Down), See, Press(Key::Esc),
     ];
     dates_are_written_as_a_person_does: 80, [
-        Asks(dates()), Type("tomorr"), See, Type("ow"), Press(Key::Tab), See, Type("9:0"), See, Type("0"), See,
+        Asks(dates()), Type("tomorr"), See, Type("ow"), See, Press(Key::Tab), See, Type("9:0"), See, Type("0"), See,
         Press(Key::Ctrl('s')), See, Press(Key::Enter),
     ];
     an_option_with_a_slash_is_found: 80, [
@@ -569,6 +569,10 @@ screens! {
         Suggest(0, "Ba", &["Barcelona", "Bath\x1b[2J", "Basel"]), See,
         Press(Key::Down), Press(Key::Down), Press(Key::Down), Press(Key::Up), See, Press(Key::Up), Press(Key::Enter), See,
         Press(Key::Tab), Press(Key::Ctrl('s')), Press(Key::Enter),
+    ];
+    tab_takes_what_completes_the_text: 80, [
+        Asks(vacation(true)), Type("Ba"), Suggest(0, "Ba", &["Lima", "Barcelona", "Basel"]), See, Press(Key::Tab), See,
+        Press(Key::Tab), Type("x"), Suggest(1, "x", &["June"]), Press(Key::Tab), Press(Key::Ctrl('s')), Press(Key::Enter),
     ];
     values_are_suggested_before_a_key_is_pressed: 80, [
         Asks(vacation(true)), Suggest(0, "", &["Barcelona", "Basel"]), See, Press(Key::Down), Press(Key::Tab), Press(Key::Tab),

@@ -16,7 +16,7 @@ use askback::{
 };
 use askback_host::{
     host::Host,
-    leaf::{Did, Leaf},
+    leaf::{Did, Leaf, LinkOpening},
     model::{
         Action, Ask, Asker, By, Cause, Conversation, Desk, EventOutcome, Folders, Origin,
         Permission, Reply, WorstEnd,
@@ -80,8 +80,8 @@ impl Leaf for Person {
 
     fn tell(&mut self, _: Words) {}
 
-    fn open(&mut self, _: &str) -> bool {
-        true
+    fn open(&mut self, _: &str) -> LinkOpening {
+        LinkOpening::Started
     }
 
     fn show(&mut self, _: &Conversation, _: Option<&Words>) {}

@@ -11,7 +11,7 @@ use std::{
 use askback::{forms::Content, internal::future::BoxFuture, limits::Limits, witness::Renderer};
 use askback_host::{
     host::Host,
-    leaf::{Did, Leaf},
+    leaf::{Did, Leaf, LinkOpening},
     model::{Action, Conversation, Desk, EventOutcome},
     page::{Look, Page},
     relay::Relay,
@@ -51,8 +51,8 @@ impl Leaf for Typist {
 
     fn tell(&mut self, _: Words) {}
 
-    fn open(&mut self, _: &str) -> bool {
-        true
+    fn open(&mut self, _: &str) -> LinkOpening {
+        LinkOpening::Started
     }
 
     fn show(&mut self, _: &Conversation, _: Option<&Words>) {}

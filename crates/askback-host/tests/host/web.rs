@@ -13,7 +13,7 @@ use askback::{
 };
 use askback_host::{
     content::CallOutcome,
-    leaf::{Did, Leaf},
+    leaf::{Did, Leaf, LinkOpening},
     leaves::Leaves,
     model::{
         About, Ask, Call, Change, Conversation, Desk, Effect, Event, Far, Offer, Permission,
@@ -89,8 +89,8 @@ impl Stage {
             match effect {
                 Effect::Answer(_, reply) => self.replies.push(reply),
                 Effect::Open(url) => {
-                    let is_there = self.leaf.open(&url);
-                    self.happen(Event::Browser(is_there));
+                    // The page shows the link.
+                    assert_eq!(self.leaf.open(&url), LinkOpening::Shown);
                 }
                 Effect::CheckFolder(path) => {
                     self.happen(Event::Folder(askback_host::folder::root(path.as_ref())));
@@ -351,6 +351,7 @@ async fn a_misleading_link_needs_a_second_confirmation_and_the_user_opens_it() {
     let page = stage.look(&browser).await;
     let anchor = "href=\"http://login.example.com:8080/a?b=c\" target=\"_blank\" rel=\"noopener noreferrer\"";
     assert!(page.contains(anchor), "{page}");
+    assert!(!page.contains("open the link yourself"), "{page}");
     assert!(stage.replies.is_empty());
     stage.press(&browser, "done", &[]).await;
     assert!(matches!(&stage.replies[..], [Reply::Link]));

@@ -10,7 +10,7 @@ use crate::{
     },
     model::{Draft, having, options},
     page::{Look, Page, Style},
-    text::{self, PeerText, Words},
+    text::{self, PeerText, Words, given},
     view::{self, FieldState, FieldView, Input},
     words,
 };
@@ -198,9 +198,17 @@ impl FormView {
         }
     }
 
+    /// Whether the value is a date or time other than the text in the editor.
+    fn reads_otherwise(&self, field: &FieldView) -> bool {
+        matches!(field.input, Input::Date | Input::DateTime)
+            && field.state == FieldState::Value
+            && !field.is_hidden
+            && field.text.raw() != self.editor.text()
+    }
+
     fn note(&self, field: &FieldView, has_focus: bool) -> Option<(Style, Words)> {
         if has_focus && let InputLine::Command(name, _) = command::typed(self.editor.text()) {
-            let words = words!("Enter runs /{}; // for a text", text::given(name));
+            let words = words!("Enter runs /{}; // for a text", given(name));
             return Some((Style::Warning, words));
         }
         let is_empty = field.state == FieldState::Empty;
@@ -208,6 +216,10 @@ impl FormView {
         match (&field.issue, &field.bounds) {
             (Some(issue), _) if !is_empty || self.is_tried || is_chosen => {
                 Some((Style::Error, words!("× {}", *issue)))
+            }
+            // What is sent for `tomorrow`.
+            _ if has_focus && self.reads_otherwise(field) => {
+                Some((Style::Dim, words!("→ {}", given(field.text.raw()))))
             }
             (_, Some(bounds)) if has_focus && field.input == Input::Date => {
                 Some((Style::Dim, words!("{} · ↓ calendar", *bounds)))
