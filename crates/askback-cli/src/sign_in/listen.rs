@@ -1,28 +1,25 @@
-//! The listener for the browser's redirect.
+//! The page at which a sign-in ends.
 //!
-//! It supports as much HTTP as a browser needs to show a page at the end. Any page in the user's
-//! browser can send requests to it: requests that are not the answer to this sign-in are ignored,
+//! Any page in the user's browser can send requests to it: requests that are not the answer to this sign-in are ignored,
 //! and responses never repeat a part of a request.
 
-use std::{sync::Arc, time::Duration};
-
-use askback::http::{ConnectionPlace, ConnectionPlaces};
-use tokio::{
-    io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader},
-    net::{TcpListener, TcpStream},
-    sync::mpsc,
-    task::JoinSet,
-    time::timeout,
+use std::{
+    convert::Infallible,
+    future::{Ready, ready},
+    sync::Arc,
+    task::{Context, Poll},
 };
+
+use askback::{
+    Limits,
+    http::{RequestBody, serve_pages},
+};
+use bytes::Bytes;
+use http::{Method, Request, Response, StatusCode, header};
+use http_body_util::Full;
+use tokio::{net::TcpListener, sync::mpsc};
+use tower_service::Service;
 use url::Url;
-
-/// The maximum size of a request's head in bytes. It contains the code, which may be long.
-const HEAD: u64 = 16 << 10;
-
-const PATIENCE: Duration = Duration::from_secs(10);
-
-/// The maximum number of connections at once. Browsers open some in advance.
-const CONNECTIONS: usize = 16;
 
 const BACK: &str = "<!doctype html><meta charset=utf-8><title>askback</title>\
     <p>askback has the answer. You can close this page and go back to askback.\n";
@@ -35,113 +32,90 @@ const NOTHING: &str = "<!doctype html><meta charset=utf-8><title>askback</title>
 
 /// Waits for the browser to request `uri` with an answer. Returns the full URL.
 pub(super) async fn returned(
-    listener: &TcpListener,
+    listener: TcpListener,
     uri: &str,
     is_answer: impl Fn(&str) -> bool + Send + Sync + 'static,
 ) -> String {
-    let wanted = Arc::new(AwaitedRequest {
+    let (answers, mut answered) = mpsc::channel(1);
+    let callback = Callback(Arc::new(AwaitedRequest {
         origin: origin(uri).to_owned(),
         uri: uri.to_owned(),
         is_answer: Box::new(is_answer),
-    });
-    let places = ConnectionPlaces::new(CONNECTIONS);
-    let (answers, mut answered) = mpsc::channel(1);
-    // All connections are closed when this future is dropped.
-    let mut connections = JoinSet::new();
-    // An accepted connection that waits for a free slot.
-    let mut next = None;
-    loop {
-        tokio::select! {
-            Some(address) = answered.recv() => return address,
-            Some(_) = connections.join_next() => {}
-            accepted = listener.accept(), if next.is_none() => match accepted {
-                Ok((stream, _)) => next = Some(stream),
-                // Too many files are open, or the browser closed the connection. The browser will
-                // retry.
-                Err(_) => tokio::time::sleep(Duration::from_millis(50)).await,
-            },
-            place = places.take(), if next.is_some() => {
-                let Some(stream) = next.take() else { continue };
-                let (wanted, answers) = (Arc::clone(&wanted), answers.clone());
-                connections.spawn(async move {
-                    let served = tokio::select! {
-                        served = timeout(PATIENCE, serve(stream, &place, &wanted)) => served,
-                        () = place.gives_way() => return,
-                    };
-                    if let Ok(Some(address)) = served {
-                        // Later answers are ignored.
-                        let _ = answers.try_send(address);
-                    }
-                });
-            }
-        }
-    }
+        answers,
+    }));
+    let mut address = String::new();
+    let until = async { address = answered.recv().await.unwrap_or_default() };
+    serve_pages(listener, callback, &Limits::default(), until).await;
+    address
 }
+
+#[derive(Clone)]
+struct Callback(Arc<AwaitedRequest>);
 
 struct AwaitedRequest {
     /// `http://127.0.0.1:…`.
     origin: String,
     uri: String,
     is_answer: Box<dyn Fn(&str) -> bool + Send + Sync>,
+    answers: mpsc::Sender<String>,
 }
 
-/// Responds to one request. Returns its URL if it is the answer.
-async fn serve(
-    mut stream: TcpStream,
-    place: &ConnectionPlace,
-    wanted: &AwaitedRequest,
-) -> Option<String> {
-    let (read, mut write) = stream.split();
-    let head = head(read).await?;
-    place.work();
-    let address = wanted.by(&head);
-    let (status, page) = match &address {
-        Some(address) if is_refusal(address) => ("200 OK", REFUSED),
-        Some(_) => ("200 OK", BACK),
-        None => ("404 Not Found", NOTHING),
-    };
-    let length = page.len();
-    let response = format!(
-        "HTTP/1.1 {status}\r\nContent-Type: text/html; charset=utf-8\r\nContent-Length: {length}\r\n\
-         Cache-Control: no-store\r\nContent-Security-Policy: default-src 'none'; frame-ancestors 'none'\r\n\
-         Referrer-Policy: no-referrer\r\nX-Content-Type-Options: nosniff\r\nConnection: close\r\n\r\n{page}"
-    );
-    // The answer counts even if the browser does not read the response.
-    let _ = write.write_all(response.as_bytes()).await;
-    let _ = write.shutdown().await;
-    address
-}
+impl Service<Request<RequestBody>> for Callback {
+    type Response = Response<Full<Bytes>>;
+    type Error = Infallible;
+    type Future = Ready<Result<Self::Response, Infallible>>;
 
-/// The lines of a request's head. `None` if it is too long or not text.
-async fn head(read: impl tokio::io::AsyncRead + Unpin) -> Option<Vec<String>> {
-    let mut read = BufReader::new(read.take(HEAD));
-    let mut lines = Vec::new();
-    loop {
-        let mut line = String::new();
-        read.read_line(&mut line).await.ok()?;
-        match line.strip_suffix('\n')?.trim_end_matches('\r') {
-            "" => return Some(lines),
-            line => lines.push(line.to_owned()),
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, request: Request<RequestBody>) -> Self::Future {
+        let address = self.0.by(&request);
+        let (status, page) = match &address {
+            Some(address) if is_refusal(address) => (StatusCode::OK, REFUSED),
+            Some(_) => (StatusCode::OK, BACK),
+            None => (StatusCode::NOT_FOUND, NOTHING),
+        };
+        if let Some(address) = address {
+            // Later answers are ignored.
+            let _ = self.0.answers.try_send(address);
         }
+        let mut response = Response::new(Full::from(page));
+        *response.status_mut() = status;
+        let headers = [
+            (header::CONTENT_TYPE, "text/html; charset=utf-8"),
+            (header::CACHE_CONTROL, "no-store"),
+            (
+                header::CONTENT_SECURITY_POLICY,
+                "default-src 'none'; frame-ancestors 'none'",
+            ),
+            (header::REFERRER_POLICY, "no-referrer"),
+            (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+            (header::CONNECTION, "close"),
+        ];
+        for (name, value) in headers {
+            response
+                .headers_mut()
+                .insert(name, http::HeaderValue::from_static(value));
+        }
+        ready(Ok(response))
     }
 }
 
 impl AwaitedRequest {
     /// The URL of a request, if it is the answer.
-    fn by(&self, head: &[String]) -> Option<String> {
-        let (line, headers) = head.split_first()?;
-        let (target, _version) = line.strip_prefix("GET ")?.split_once(' ')?;
-        let address = format!("{}{target}", self.origin);
+    fn by(&self, request: &Request<RequestBody>) -> Option<String> {
+        let target = request.uri();
+        let address = format!("{}{}", self.origin, target.path_and_query()?);
         let is_here = address
             .strip_prefix(&self.uri)
             .is_some_and(|query| query.starts_with('?'));
-        let mut hosts = headers.iter().filter_map(|line| {
-            let (name, value) = line.split_once(':')?;
-            name.eq_ignore_ascii_case("host").then(|| value.trim())
-        });
+        let mut hosts = request.headers().get_all(header::HOST).iter();
+        let host = self.origin.strip_prefix("http://")?;
         // Rejects another host name that resolves to this machine (DNS rebinding).
-        let is_host = hosts.next() == self.origin.strip_prefix("http://") && hosts.next().is_none();
-        (is_here && is_host && (self.is_answer)(&address)).then_some(address)
+        let is_host = hosts.next().is_some_and(|it| it == host) && hosts.next().is_none();
+        let is_meant = *request.method() == Method::GET && target.authority().is_none();
+        (is_meant && is_here && is_host && (self.is_answer)(&address)).then_some(address)
     }
 }
 
@@ -162,34 +136,28 @@ fn origin(uri: &str) -> &str {
 mod tests {
     use std::net::Ipv4Addr;
 
+    use tokio::{
+        io::{AsyncReadExt as _, AsyncWriteExt as _},
+        net::TcpStream,
+    };
+
     use super::*;
 
-    /// Sends these requests to a listener and returns its responses.
-    async fn ask(requests: &[String], port: u16) -> Vec<String> {
-        let mut said = Vec::new();
-        for request in requests {
-            let mut stream = TcpStream::connect((Ipv4Addr::LOCALHOST, port))
-                .await
-                .expect("it listens");
-            stream
-                .write_all(request.as_bytes())
-                .await
-                .expect("it reads");
-            let mut response = String::new();
-            stream
-                .read_to_string(&mut response)
-                .await
-                .expect("it answers");
-            said.push(response);
-        }
-        said
+    async fn ask(request: &str, port: u16) -> String {
+        let stream = TcpStream::connect((Ipv4Addr::LOCALHOST, port)).await;
+        let mut stream = stream.expect("it listens");
+        let written = stream.write_all(request.as_bytes()).await;
+        written.expect("it reads");
+        let mut response = String::new();
+        let read = stream.read_to_string(&mut response).await;
+        read.expect("it answers");
+        response
     }
 
     #[tokio::test]
     async fn only_the_answer_is_taken() {
-        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))
-            .await
-            .expect("there is a loopback");
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await;
+        let listener = listener.expect("there is a loopback");
         let port = listener.local_addr().expect("it is bound").port();
         let uri = format!("http://127.0.0.1:{port}/callback");
         let host = format!("Host: 127.0.0.1:{port}\r\n");
@@ -201,32 +169,27 @@ mod tests {
             format!("GET /callback?state=wrong HTTP/1.1\r\n{host}\r\n"),
             format!("POST /callback?state=right HTTP/1.1\r\n{host}\r\n"),
             "GET /callback?state=right HTTP/1.1\r\nHost: evil.example\r\n\r\n".to_owned(),
-            "GET /callback?state=right HTTP/1.1\r\n\r\n".to_owned(),
-            format!("GET /callback?state=right HTTP/1.1\r\n{host}{host}\r\n"),
+            format!("GET {uri}?state=right HTTP/1.1\r\n{host}\r\n"),
         ];
-        let answer = [format!(
-            "GET /callback?state=right&code=<c> HTTP/1.1\r\n{host}\r\n"
-        )];
-        let came = returned(&listener, &uri, |address| address.contains("state=right"));
+        let answer = format!("GET /callback?state=right&code=%3Cc%3E HTTP/1.1\r\n{host}\r\n");
+        let came = returned(listener, &uri, |address| address.contains("state=right"));
         let asking = async {
-            // Idle connections that use all slots do not block other connections.
-            let mut silent = Vec::new();
-            for _ in 0..2 * CONNECTIONS {
-                silent.push(TcpStream::connect((Ipv4Addr::LOCALHOST, port)).await);
+            for other in &others {
+                let refused = ask(other, port).await;
+                assert!(refused.starts_with("HTTP/1.1 404"), "{other}: {refused}");
             }
-            let asked = async { (ask(&others, port).await, ask(&answer, port).await) };
-            let asked = timeout(PATIENCE / 2, asked).await;
-            drop(silent);
-            asked.expect("it answers before they are given up")
+            // Without exactly one host, it is no request of HTTP.
+            for hosts in [String::new(), format!("{host}{host}")] {
+                let other = format!("GET /callback?state=right HTTP/1.1\r\n{hosts}\r\n");
+                assert!(ask(&other, port).await.starts_with("HTTP/1.1 4"));
+            }
+            ask(&answer, port).await
         };
-        let (address, (refused, taken)) = tokio::join!(came, asking);
-        assert_eq!(address, format!("{uri}?state=right&code=<c>"));
-        for response in refused {
-            assert!(response.starts_with("HTTP/1.1 404"), "{response}");
-        }
-        assert!(taken[0].starts_with("HTTP/1.1 200"), "{taken:?}");
-        assert!(taken[0].contains("has the answer"), "{taken:?}");
-        assert!(!taken[0].contains("<c>"), "{taken:?}");
+        let (address, taken) = tokio::join!(came, asking);
+        assert_eq!(address, format!("{uri}?state=right&code=%3Cc%3E"));
+        assert!(taken.starts_with("HTTP/1.1 200"), "{taken}");
+        assert!(taken.contains("has the answer"), "{taken}");
+        assert!(!taken.contains("%3C"), "{taken}");
     }
 
     #[test]
@@ -234,13 +197,5 @@ mod tests {
         let at = "http://127.0.0.1:4321/callback?state=a";
         assert!(is_refusal(&format!("{at}&error=access_denied&iss=b")));
         assert!(!is_refusal(&format!("{at}&code=error&iss=b")));
-    }
-
-    #[tokio::test]
-    async fn a_head_without_end_is_not_read() {
-        let endless = vec![b'x'; 20 << 10];
-        assert_eq!(head(&endless[..]).await, None);
-        assert_eq!(head(&b"GET / HTTP/1.1\r\n"[..]).await, None);
-        assert_eq!(head(&b"\xff\r\n\r\n"[..]).await, None);
     }
 }

@@ -141,13 +141,17 @@ impl Redirect for Way {
         request: SignInRequest,
     ) -> BoxFuture<'static, Result<String, SignInError>> {
         Box::pin(async move {
-            let question = question(&request, &self.uri);
+            let Self {
+                relay,
+                listener,
+                uri,
+            } = *self;
+            let question = question(&request, &uri);
             let request = Arc::new(request);
             let known = Arc::clone(&request);
-            let returned = listen::returned(&self.listener, &self.uri, move |address| {
-                known.is_answer(address)
-            });
-            match self.relay.sign_in(question, returned).await {
+            let returned =
+                listen::returned(listener, &uri, move |address| known.is_answer(address));
+            match relay.sign_in(question, returned).await {
                 Reply::Returned(address) if request.is_answer(&address) => Ok(address),
                 Reply::Returned(_) => Err(SignInError::OtherSignIn),
                 reply => Err(refused(reply)),
