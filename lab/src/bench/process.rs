@@ -17,7 +17,7 @@ const LOAD: usize = 1;
 /// How long a server may take to become idle.
 pub(super) const REST: Duration = Duration::from_millis(1500);
 
-/// What the interop suite installs for the SDKs of Python and TypeScript.
+/// The lists of packages that the interop suite installs.
 const PYTHON: &str = include_str!("../../interop/python/requirements-2.txt");
 const NPM: &str = include_str!("../../interop/typescript/package.json");
 const NPM_LOCK: &str = include_str!("../../interop/typescript/package-lock.json");

@@ -117,8 +117,8 @@ pub(super) fn tell(what: &str) {
     eprintln!("{what}");
 }
 
-/// Writes the page: a table for each kind of measurement, with medians and ratios. The old page keeps the text beside its
-/// tables, and the tables that were not measured.
+/// Writes the page: a table for each kind of measurement, with medians and ratios. Keeps from
+/// the old page the text around its tables, and the tables that were not measured.
 #[must_use]
 pub fn write(samples: &[Sample], old: &str) -> String {
     let old: BTreeMap<&str, &str> = old
