@@ -18,6 +18,9 @@ use super::{
 
 const CONNECTIONS: &[usize] = &[1, 16, 64, 256];
 
+/// The number of connections to the servers with other SDKs.
+const SDK_CONNECTIONS: &[usize] = &[1, 16];
+
 /// The number of connections with questions.
 const ASKING: &[usize] = &[1, 64];
 
@@ -46,7 +49,7 @@ pub(super) fn measure(programs: &Programs, effort: Effort) -> io::Result<Vec<Sam
     for round in 1..=effort.rounds {
         for way in [Way::Json, Way::Events, Way::Session] {
             for &connections in CONNECTIONS {
-                for peer in callers(way) {
+                for peer in callers(programs, way, connections) {
                     told(round, way.name(), connections, peer);
                     let server = programs.http(peer)?;
                     let load = load(&server, peer, way, false, connections, effort.span);
@@ -78,13 +81,17 @@ pub(super) fn measure(programs: &Programs, effort: Effort) -> io::Result<Vec<Sam
 }
 
 /// Returns the servers to call in this way. The bare handler only knows one.
-fn callers(way: Way) -> Vec<Peer> {
+fn callers(programs: &Programs, way: Way, connections: usize) -> Vec<Peer> {
     let rmcp = if way == Way::Json {
         Peer::RmcpJson
     } else {
         Peer::RmcpNoDelay
     };
-    vec![Peer::Floor, rmcp, Peer::Askback]
+    let mut callers = vec![Peer::Floor, rmcp, Peer::Askback];
+    if way == Way::Json && SDK_CONNECTIONS.contains(&connections) {
+        callers.extend(programs.sdks());
+    }
+    callers
 }
 
 fn told(round: usize, what: &str, connections: usize, peer: Peer) {

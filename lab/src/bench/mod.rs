@@ -45,6 +45,12 @@ pub enum Peer {
     RmcpNoDelay,
     /// rmcp, set to answer with JSON.
     RmcpJson,
+    /// FastMCP, set to answer with JSON.
+    FastMcp,
+    /// The Python SDK, set to answer with JSON.
+    Python,
+    /// The TypeScript SDK, which answers with JSON by default.
+    TypeScript,
     /// askback while nothing changes.
     AskbackAlone,
     /// askback with its default settings.
@@ -75,6 +81,9 @@ impl Peer {
             Self::Rmcp => "rmcp",
             Self::RmcpNoDelay => "rmcp, nodelay",
             Self::RmcpJson => "rmcp, JSON",
+            Self::FastMcp => "FastMCP",
+            Self::Python => "Python SDK",
+            Self::TypeScript => "TypeScript SDK",
             Self::AskbackAlone => "askback, alone",
             Self::Askback => "askback",
             Self::AskbackFleet => "askback, fleet",

@@ -7,7 +7,8 @@ use std::{
     time::Duration,
 };
 
-use super::Peer;
+use super::{Peer, report::tell};
+use crate::install;
 
 /// The core for the servers. The load comes from the other core.
 const SERVERS: usize = 0;
@@ -15,6 +16,12 @@ const LOAD: usize = 1;
 
 /// How long a server may take to become idle.
 pub(super) const REST: Duration = Duration::from_millis(1500);
+
+/// The lists of packages that the interop suite installs.
+const PYTHON: &str = include_str!("../../interop/python/requirements-2.txt");
+const NPM: &str = include_str!("../../interop/typescript/package.json");
+const NPM_LOCK: &str = include_str!("../../interop/typescript/package-lock.json");
+const TYPESCRIPT: &str = include_str!("../../peers/sdk.mjs");
 
 /// The servers choose their ports.
 const ANY_ADDRESS: &str = "127.0.0.1:0";
@@ -26,6 +33,8 @@ pub(super) struct Programs {
     floor: PathBuf,
     rmcp: PathBuf,
     rmcp_client: PathBuf,
+    /// The command of the server of each SDK that is installed.
+    sdks: Vec<(Peer, Vec<PathBuf>)>,
 }
 
 /// A running program, killed on drop.
@@ -41,29 +50,15 @@ pub(super) struct Memory {
 }
 
 impl Programs {
-    /// Builds the programs in release mode, unless they are already built.
+    /// Builds the programs as a user builds the library, unless they are already built.
     pub(super) fn build(root: &Path, built: bool) -> io::Result<Self> {
         let peers = root.join("lab/peers");
         if !built {
-            cargo(
-                root,
-                &[
-                    "build",
-                    "--release",
-                    "--locked",
-                    "-p",
-                    "lab",
-                    "--bin",
-                    "bench-server",
-                    "--bin",
-                    "bench-client",
-                    "--bin",
-                    "bench-fanout",
-                ],
-            )?;
+            let plain = ["build", "--profile", "plain", "--locked"];
+            cargo(root, &[&plain[..], &["-p", "askback-bench"]].concat())?;
             cargo(&peers, &["build", "--release", "--locked"])?;
         }
-        let ours = target(root)?.join("release");
+        let ours = target(root)?.join("plain");
         let theirs = target(&peers)?.join("release");
         open_many_files();
         run_on(LOAD);
@@ -74,7 +69,13 @@ impl Programs {
             floor: theirs.join("floor"),
             rmcp: theirs.join("rmcp"),
             rmcp_client: theirs.join("rmcp-client"),
+            sdks: sdks(&peers),
         })
+    }
+
+    /// The installed SDKs.
+    pub(super) fn sdks(&self) -> impl Iterator<Item = Peer> {
+        self.sdks.iter().map(|(peer, _)| *peer)
     }
 
     pub(super) fn http(&self, peer: Peer) -> io::Result<Running> {
@@ -128,8 +129,8 @@ impl Programs {
     fn program(&self, peer: Peer) -> &Path {
         match peer {
             Peer::Floor => &self.floor,
-            Peer::Rmcp | Peer::RmcpNoDelay | Peer::RmcpJson => &self.rmcp,
             Peer::Askback | Peer::AskbackAlone | Peer::AskbackFleet => &self.askback,
+            _ => &self.rmcp,
         }
     }
 
@@ -141,11 +142,20 @@ impl Programs {
     }
 
     fn command(&self, peer: Peer) -> Command {
-        Command::new(self.program(peer))
+        match self.sdks.iter().find(|(sdk, _)| *sdk == peer) {
+            Some((_, words)) => {
+                let mut command = Command::new(&words[0]);
+                command.args(&words[1..]);
+                command
+            }
+            None => Command::new(self.program(peer)),
+        }
     }
 
     fn listening(&self, mut command: Command, peer: Peer) -> io::Result<Running> {
-        command.args(["--addr", ANY_ADDRESS]);
+        if !self.sdks().any(|sdk| sdk == peer) {
+            command.args(["--addr", ANY_ADDRESS]);
+        }
         match peer {
             Peer::RmcpNoDelay => {
                 command.arg("--nodelay");
@@ -158,7 +168,7 @@ impl Programs {
                     .arg("--fleet")
                     .arg(self.askback.with_extension("db"));
             }
-            Peer::Floor | Peer::Rmcp | Peer::Askback | Peer::AskbackAlone => {}
+            _ => {}
         }
         addressed(command)
     }
@@ -236,6 +246,35 @@ pub(super) fn piped(mut command: Command) -> io::Result<(Running, ChildStdin, Ch
         address: None,
     };
     Ok((running, input, output))
+}
+
+/// Returns the commands of the servers with other SDKs. If one cannot be installed, its servers are left out.
+fn sdks(peers: &Path) -> Vec<(Peer, Vec<PathBuf>)> {
+    let mut sdks = Vec::new();
+    let python = install::python("interop/python-2", PYTHON);
+    let python = python.map(|place| place.map(|place| place.join("bin/python")));
+    match python {
+        Ok(Some(python)) => {
+            for (peer, word) in [(Peer::FastMcp, "fastmcp"), (Peer::Python, "python")] {
+                sdks.push((
+                    peer,
+                    vec![python.clone(), peers.join("sdk.py"), word.into()],
+                ));
+            }
+        }
+        Ok(None) => tell("FastMCP and the Python SDK are left out: they need Python 3.10"),
+        Err(error) => tell(&format!("FastMCP and the Python SDK are left out: {error}")),
+    }
+    let node = install::npm("interop/npm", NPM, NPM_LOCK).and_then(|place| {
+        let place = place.ok_or("it needs npm")?;
+        let program = install::program(&place, "bench", TYPESCRIPT)?;
+        Ok(vec![place.join(install::NODE), program])
+    });
+    match node {
+        Ok(words) => sdks.push((Peer::TypeScript, words)),
+        Err(error) => tell(&format!("the TypeScript SDK is left out: {error}")),
+    }
+    sdks
 }
 
 pub(super) fn cargo(directory: &Path, arguments: &[&str]) -> io::Result<()> {

@@ -94,6 +94,8 @@ const TABLES: &[Table] = &[
     },
 ];
 
+const HEAD: &str = "| what | who | median | ratio |\n|---|---|---:|---:|\n";
+
 const BEGINNING: &str = "\
 # Performance
 
@@ -102,6 +104,8 @@ several rounds on one machine; only the ratios hold for other machines. A ratio 
 axum handler that reads the same body into a small struct (over the standard streams: with a plain
 loop), or else with rmcp 3.11.0. Both libraries have their default settings, except as a row says.
 Server and load have a core each. The clients of both libraries call askback's server.
+FastMCP 4.2.3, the Python SDK 2.3.0
+and the TypeScript SDK 2.4.0 answer calls with JSON, on one and on 16 connections.
 
 `cargo bench -p lab --bench parts` times the parts of a call, without any of this.
 ";
@@ -114,9 +118,15 @@ pub(super) fn tell(what: &str) {
     eprintln!("{what}");
 }
 
-/// Writes the page: a table for each kind of measurement, with medians and ratios.
+/// Writes the page: a table for each kind of measurement, with medians and ratios. Keeps from
+/// the old page the text around its tables, and the tables that were not measured.
 #[must_use]
-pub fn write(samples: &[Sample]) -> String {
+pub fn write(samples: &[Sample], old: &str) -> String {
+    let old: BTreeMap<&str, &str> = old
+        .split("\n## ")
+        .skip(1)
+        .filter_map(|section| section.split_once('\n'))
+        .collect();
     let mut page = BEGINNING.to_owned();
     let _ = writeln!(page, "\nThis machine: {}.", machine());
     for table in TABLES {
@@ -133,16 +143,22 @@ pub fn write(samples: &[Sample]) -> String {
             let values = cells[at].1.entry(sample.peer).or_default();
             values.push(sample.value);
         }
-        if !cells.is_empty() {
-            page += &rows(table.title, cells);
+        let old = old.get(table.title).copied().unwrap_or("\n");
+        let (before, rest) = old.split_once(HEAD).unwrap_or((old, ""));
+        let is_row = |line: &&str| line.starts_with('|');
+        let end = rest.split_inclusive('\n').take_while(is_row).map(str::len);
+        let (kept, after) = rest.split_at(end.sum());
+        let measured = rows(cells);
+        let rows = if measured.is_empty() { kept } else { &measured };
+        if !rows.is_empty() {
+            let _ = write!(page, "\n## {}\n{before}{HEAD}{rows}{after}", table.title);
         }
     }
     page
 }
 
-fn rows(title: &str, cells: Vec<(&str, BTreeMap<Peer, Vec<f64>>)>) -> String {
-    let mut text =
-        format!("\n## {title}\n\n| what | who | median | ratio |\n|---|---|---:|---:|\n");
+fn rows(cells: Vec<(&str, BTreeMap<Peer, Vec<f64>>)>) -> String {
+    let mut text = String::new();
     for (what, peers) in cells {
         let mut reference = None;
         for (peer, mut values) in peers {

@@ -28,6 +28,7 @@ const FLOORS: &[(&str, &[&str])] = &[
         &["askback", "askback-core", "askback-oauth", "askback-sql"],
     ),
     ("askback-fleet", &["askback", "askback-core", "askback-sql"]),
+    ("askback-bench", &["askback"]),
     ("askback-delete", &["askback"]),
     ("askback-expense", &["askback"]),
     ("askback-features", &["askback"]),

@@ -114,30 +114,39 @@ impl<T: Answer> HandlerCall<T> {
             // Boxed, because it would make every call larger.
             Box::pin(self.handle_inside_middleware()).await
         };
-        self.end_round(asked, ended).await
+        let parking = match self.end_round(asked, ended) {
+            Ok(ended) => return ended,
+            Err(parking) => parking,
+        };
+        parking.await
     }
 
-    /// Returns the result or the questions of a round. After [`Error::parked`] the call is in the
+    /// Returns the result or the questions of a round, or a future that parks the call. The future is
+    /// boxed, because it would make every call larger. After [`Error::parked`] the call is in the
     /// journal, and the process that receives the answers continues it.
-    async fn end_round(&self, asked: bool, mut ended: Result<Outcome<T>>) -> Result<Outcome<T>> {
+    fn end_round(
+        &self,
+        asked: bool,
+        mut ended: Result<Outcome<T>>,
+    ) -> Result<Result<Outcome<T>>, BoxFuture<'_, Result<Outcome<T>>>> {
         let depends_on_reader = asked || self.incoming.principal_read.get();
         if let (true, Ok(Outcome::Done(result))) = (depends_on_reader, &mut ended) {
             result.keep_private();
         }
-        match (ended, &self.peer) {
+        Ok(match (ended, &self.peer) {
             (Ok(Outcome::Done(result)), _) => self.settle(Ok(result)).map(Outcome::Done),
             (Ok(Outcome::NeedInput(round)), CallPeer::Journal(peer)) => {
-                match peer
-                    .park(Arc::clone(&self.incoming), round, self.pause)
-                    .await
-                {
-                    Ok(()) => Err(Error::parked()),
-                    Err(error) => self.settle(Err(error)).map(Outcome::Done),
-                }
+                let parking = peer.park(Arc::clone(&self.incoming), round, self.pause);
+                return Err(Box::pin(async move {
+                    match parking.await {
+                        Ok(()) => Err(Error::parked()),
+                        Err(error) => self.settle(Err(error)).map(Outcome::Done),
+                    }
+                }));
             }
             (Ok(outcome), _) => Ok(outcome),
             (Err(error), _) => self.settle(Err(error)).map(Outcome::Done),
-        }
+        })
     }
 
     fn settle(&self, ended: Result<T>) -> Result<T> {
@@ -161,7 +170,8 @@ impl<T: Answer> HandlerCall<T> {
         }
         if matches!(&self.task, TaskRole::Possible(_, terms) if terms.at_once) {
             let drive = self.drive(None, self.peer.to_tell());
-            return self.become_task(drive).await;
+            // Boxed, because it would make every call larger.
+            return Box::pin(self.become_task(drive)).await;
         }
         let is_held = matches!(self.peer, CallPeer::Held(_));
         let mut drive = if self.rounds.continue_a_call() && !is_held {

@@ -66,15 +66,13 @@ pub(crate) fn answer(
     call: Call,
     peer: CallPeer,
 ) -> impl Future<Output = CallResponse> + Send + 'static {
-    let id = call.id.clone();
-    let answered = answer_with(shared, call, peer, ParkedState::default());
-    async move {
-        match answered.await {
-            Some(answered) => CallResponse::of(&id, answered),
-            // The session ends this work.
-            None => std::future::pending().await,
-        }
-    }
+    answer_with(
+        shared,
+        call,
+        peer,
+        ParkedState::default(),
+        |id, answered| answered.map(|answered| CallResponse::of(id, answered)),
+    )
 }
 
 /// Continues a parked request whose questions now have answers; `errors` are the questions that the
@@ -86,13 +84,13 @@ pub(crate) fn answer_again(
     peer: CallPeer,
     errors: BTreeMap<String, Reply>,
 ) -> impl Future<Output = Option<CallResponse>> + Send + 'static {
-    let id = call.id.clone();
     let again = ParkedState {
         errors: Some(errors),
         task: None,
     };
-    let answered = answer_with(shared, call, peer, again);
-    async move { Some(CallResponse::of(&id, answered.await?)) }
+    answer_with(shared, call, peer, again, |id, answered| {
+        Some(answered.map(|answered| CallResponse::of(id, answered)))
+    })
 }
 
 /// Continues a task that was parked or whose process is gone. Returns `None` if it is parked again.
@@ -108,13 +106,12 @@ pub(crate) fn work_again(
         errors: Some(errors),
         task: Some(at_once),
     };
-    let ended = answer_with(shared, call, peer, again);
-    async move {
-        Some(ended.await?.and_then(|result| {
-            let text = String::from_utf8(result.into_vec()).unwrap_or_default();
+    answer_with(shared, call, peer, again, |_, ended| {
+        Some(ended.map(|ended| {
+            let text = String::from_utf8(ended?.into_vec()).unwrap_or_default();
             RawJson::from_text(text).map_err(|error| ErrorObject::internal(error.to_string()))
         }))
-    }
+    })
 }
 
 #[derive(Default)]
@@ -124,12 +121,19 @@ struct ParkedState {
     task: Option<bool>,
 }
 
-fn answer_with(
+/// Answers a request, and turns its end into `T`. The future is pending if there is no `T`: the
+/// session ends this work. `end` is an argument, because a future around this one would hold it
+/// twice.
+fn answer_with<T>(
     shared: Arc<Shared>,
     call: Call,
     peer: CallPeer,
     again: ParkedState,
-) -> impl Future<Output = Option<Result<Message, ErrorObject>>> + Send + 'static {
+    end: fn(&jsonrpc::RequestId, Option<Result<Message, ErrorObject>>) -> Option<T>,
+) -> impl Future<Output = T> + Send + 'static
+where
+    T: Send + 'static,
+{
     let meta_bytes = call.meta_bytes();
     // Destructured first, so that the future does not hold it twice.
     let Call {
@@ -151,21 +155,28 @@ fn answer_with(
             trace,
             again,
         };
-        let mut answer = pin!(answering.answer(request, meta, &id));
-        let answer = poll_fn(|cx| {
-            let _entered = answering.trace.enter();
-            let polled = catch_unwind(AssertUnwindSafe(|| answer.as_mut().poll(cx)));
-            polled.unwrap_or_else(|panic| Poll::Ready(Err(Error::panicked(&*panic))))
-        });
-        let answered = match answer.await {
-            Err(error) if error.is_parked() => {
-                answering.trace.end(None);
-                return None;
-            }
-            answered => answered.map_err(|error| error_object(&answering.origin, error)),
+        let answered = {
+            let mut answer = pin!(answering.answer(request, meta, &id));
+            poll_fn(|cx| {
+                let _entered = answering.trace.enter();
+                let polled = catch_unwind(AssertUnwindSafe(|| answer.as_mut().poll(cx)));
+                polled.unwrap_or_else(|panic| Poll::Ready(Err(Error::panicked(&*panic))))
+            })
+            .await
         };
-        answering.trace.end(answered.as_ref().err());
-        Some(answered)
+        let answered = match answered {
+            Err(error) if error.is_parked() => None,
+            answered => Some(answered.map_err(|error| error_object(&answering.origin, error))),
+        };
+        let error = answered
+            .as_ref()
+            .and_then(|answered| answered.as_ref().err());
+        answering.trace.end(error);
+        drop(answering);
+        match end(&id, answered) {
+            Some(ended) => ended,
+            None => std::future::pending().await,
+        }
     }
 }
 
@@ -228,7 +239,14 @@ impl CallContext {
             }
             match request {
                 ClientRequest::CallTool(params) => {
-                    let mut call = match self.prepare_tool(params, meta).await? {
+                    #[cfg(feature = "http-server")]
+                    let prepared = match self.shared.calls_of_fleet() {
+                        Some(_) => Box::pin(self.prepare_tool_in_fleet(params, meta)).await,
+                        None => self.prepare_tool(params, meta),
+                    };
+                    #[cfg(not(feature = "http-server"))]
+                    let prepared = self.prepare_tool(params, meta);
+                    let mut call = match prepared? {
                         Ok(call) => call,
                         Err(refused) => return Ok(self.write_tool(id, Outcome::Done(refused))),
                     };
@@ -389,14 +407,45 @@ impl CallContext {
     }
 
     /// Prepares a tool call, or returns its result if it does not start.
-    async fn prepare_tool(
+    fn prepare_tool(
         &self,
         params: CallToolParams,
         meta: RequestMeta,
     ) -> Result<Result<HandlerCall<CallToolResult>, CallToolResult>> {
         let (tool, scope, thing) = self.find::<Tool>(&params.name)?;
-        let output = tool.output.as_deref();
+        // A call that continues was counted in its first round.
+        let taken = match &self.again.errors {
+            Some(_) => Ok(()),
+            None => {
+                let (caller, name) = (self.caller(), &params.name);
+                self.shared
+                    .take_call_here(caller, thing, "tools/call", name)
+            }
+        };
+        self.prepare_counted_tool(&tool, scope, taken, params, meta)
+    }
+
+    /// Prepares a tool call that the processes of a fleet count together.
+    #[cfg(feature = "http-server")]
+    async fn prepare_tool_in_fleet(
+        &self,
+        params: CallToolParams,
+        meta: RequestMeta,
+    ) -> Result<Result<HandlerCall<CallToolResult>, CallToolResult>> {
+        let (tool, scope, thing) = self.find::<Tool>(&params.name)?;
         let taken = self.take_call(thing, "tools/call", &params.name).await;
+        self.prepare_counted_tool(&tool, scope, taken, params, meta)
+    }
+
+    fn prepare_counted_tool(
+        &self,
+        tool: &Tool,
+        scope: ScopeId,
+        taken: Result<()>,
+        params: CallToolParams,
+        meta: RequestMeta,
+    ) -> Result<Result<HandlerCall<CallToolResult>, CallToolResult>> {
+        let output = tool.output.as_deref();
         if let Err(error) = taken {
             return tool_result(Err(error), &self.origin, output).map(Err);
         }
@@ -413,7 +462,7 @@ impl CallContext {
         let mut call = call.checks(Arc::clone(&tool.input), tool.output.clone());
         #[cfg(feature = "witness")]
         {
-            call = call.answer_rule(self.witness_rule(&tool));
+            call = call.answer_rule(self.witness_rule(tool));
         }
         if let Some(at_once) = self.again.task {
             call = call.continue_task(at_once);
@@ -652,4 +701,27 @@ fn known_argument(known: bool, argument: &str, of: &str) -> Result<()> {
         "`{of}` has no argument {}",
         QuotedName(argument)
     )))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use askback_core::engine::server::Call;
+
+    use super::{Shared, answer};
+    use crate::ctx::CallPeer;
+
+    /// A connection copies the future of each call into its place.
+    const MAX_CALL_FUTURE_BYTES: usize = 1536;
+
+    fn bytes<F>(_: fn(Arc<Shared>, Call, CallPeer) -> F) -> usize {
+        size_of::<F>()
+    }
+
+    #[test]
+    fn the_future_of_a_call_is_small() {
+        let bytes = bytes(answer);
+        assert!(bytes <= MAX_CALL_FUTURE_BYTES, "{bytes} bytes");
+    }
 }

@@ -18,7 +18,7 @@ use super::{
     live::LiveCatalog,
     offer::{Cache, ChangeableLists},
     page::Pages,
-    rate::{RateLimit, ThingHash},
+    rate::{RateLimit, RateLimitError, ThingHash},
     registry::ScopeId,
     roots::{self, RootsWatch},
     rules::Rules,
@@ -78,35 +78,33 @@ impl Shared {
         method: &str,
         name: &str,
     ) -> Result<()> {
+        #[cfg(feature = "http-server")]
+        if let (Some(rate), Some(calls)) = (&self.rate, self.calls_of_fleet()) {
+            let now = self.clock().now();
+            if let Some(taken) = calls.take(rate, caller, (method, name), now).await {
+                return taken.map_err(|early| called_too_often(early, method, name));
+            }
+        }
+        self.take_call_here(caller, thing, method, name)
+    }
+
+    /// Counts one call for the rate limit, in this process alone.
+    ///
+    /// # Errors
+    ///
+    /// As [`take_call`](Self::take_call).
+    pub(super) fn take_call_here(
+        &self,
+        caller: Option<&Principal>,
+        thing: ThingHash,
+        method: &str,
+        name: &str,
+    ) -> Result<()> {
         let Some(rate) = &self.rate else {
             return Ok(());
         };
-        let now = self.clock().now();
-        #[cfg(feature = "http-server")]
-        let taken = {
-            let in_fleet = match self.fleet.as_ref().and_then(|node| node.calls.as_ref()) {
-                Some(calls) => calls.take(rate, caller, (method, name), now).await,
-                None => None,
-            };
-            in_fleet.unwrap_or_else(|| rate.take(caller, thing, now))
-        };
-        #[cfg(not(feature = "http-server"))]
-        let taken = rate.take(caller, thing, now);
-        taken.map_err(|early| {
-            let seconds = early.wait.as_secs_f64().ceil();
-            let what = if name.is_empty() { method } else { name };
-            if early.is_first {
-                tracing::warn!(
-                    method,
-                    name,
-                    seconds,
-                    "a caller is refused by the rate limit"
-                );
-            }
-            Error::new(format!(
-                "`{what}` was called too often. Try again in {seconds} s."
-            ))
-        })
+        let taken = rate.take(caller, thing, self.clock().now());
+        taken.map_err(|early| called_too_often(early, method, name))
     }
 
     pub(crate) fn limits(&self) -> &Arc<Limits> {
@@ -156,6 +154,12 @@ impl Shared {
             arguments: [0; 32],
             revision: "",
         }
+    }
+
+    /// The calls that the processes of a fleet count together.
+    #[cfg(feature = "http-server")]
+    pub(super) fn calls_of_fleet(&self) -> Option<&super::fleet::FleetCalls> {
+        self.fleet.as_ref().and_then(|node| node.calls.as_ref())
     }
 
     pub(crate) fn keys(&self) -> Result<&KeyRing> {
@@ -211,6 +215,22 @@ impl Shared {
                 _ => true,
             }
     }
+}
+
+fn called_too_often(early: RateLimitError, method: &str, name: &str) -> Error {
+    let seconds = early.wait.as_secs_f64().ceil();
+    let what = if name.is_empty() { method } else { name };
+    if early.is_first {
+        tracing::warn!(
+            method,
+            name,
+            seconds,
+            "a caller is refused by the rate limit"
+        );
+    }
+    Error::new(format!(
+        "`{what}` was called too often. Try again in {seconds} s."
+    ))
 }
 
 impl CallServer for Shared {

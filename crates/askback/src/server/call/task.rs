@@ -126,7 +126,10 @@ impl<T: Answer> HandlerCall<T> {
             let mut working = self.turn_into_task(&drive, CallPeer::Journal(peer), at_once);
             begun.work_on(async move {
                 let ended = working.run_round(drive, None).await;
-                let ended = working.end_round(false, ended).await;
+                let ended = match working.end_round(false, ended) {
+                    Ok(ended) => ended,
+                    Err(parking) => parking.await,
+                };
                 working.end_of_task(ended)
             });
             Ok(Outcome::Task(task))

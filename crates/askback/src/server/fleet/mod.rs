@@ -16,7 +16,7 @@ mod watch;
 use std::{any::Any, collections::BTreeMap, sync::Arc, time::Duration};
 
 pub use self::node::Fleet;
-pub(super) use self::tasks::begin_task;
+pub(super) use self::{calls::FleetCalls, tasks::begin_task};
 pub(crate) use self::{
     names::{AskName, call_text, read_call, read_request_name, request_digest, request_name},
     node::{Follower, Node},
