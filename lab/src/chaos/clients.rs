@@ -64,7 +64,7 @@ const CLIENTS: [(&str, Sdk); 6] = [
     ("Python 2.3", Sdk::Python(2)),
     ("TypeScript 1.32", Sdk::TypeScript(1)),
     ("TypeScript 2.4", Sdk::TypeScript(2)),
-    ("rmcp 3.9", Sdk::Rmcp),
+    ("rmcp 3.11", Sdk::Rmcp),
 ];
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

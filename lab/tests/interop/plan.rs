@@ -112,8 +112,8 @@ impl Peer {
             Self::TypeScript1 => "TypeScript, `@modelcontextprotocol/sdk` 1.32.2",
             Self::Python2 => "Python, `mcp` 2.3.0",
             Self::Python1 => "Python, `mcp` 1.30.0",
-            Self::FastMcp => "Python, `fastmcp` 4.1.0",
-            Self::Rmcp => "Rust, `rmcp` 3.9.0",
+            Self::FastMcp => "Python, `fastmcp` 4.2.3",
+            Self::Rmcp => "Rust, `rmcp` 3.11.0",
         }
     }
 }
