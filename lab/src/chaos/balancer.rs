@@ -105,6 +105,8 @@ impl<O: Observer> Balancer<O> {
                 read = server.read(&mut bytes) => read.unwrap_or_default(),
                 // The client sends one request at a time, so the end of its stream means that it disconnected.
                 left = from_client.read(&mut ignored) => match left {
+                    // The client may have read all of a refusal before this program has.
+                    Ok(0) | Err(_) if response.is_refusal() => break,
                     Ok(0) | Err(_) => return Ok(()),
                     Ok(_) => continue,
                 },
