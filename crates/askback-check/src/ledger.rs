@@ -248,7 +248,8 @@ mod tests {
         let not_tried = ledger.not_tried(&BTreeSet::from([V2026_07_28]));
         let why = |id| not_tried.iter().find(|(row, _)| row.id == id);
         assert!(why("PG-09").is_none() && why("HT-03").is_none() && why("DI-01").is_some());
-        let why = why("CO-03").map(|(_, why)| *why);
-        assert_eq!(why, Some("the server completes nothing"));
+        let why = why("PR-11").map(|(_, why)| *why);
+        let expected = "the server has no prompts, or none that requires an argument";
+        assert_eq!(why, Some(expected));
     }
 }

@@ -16,7 +16,7 @@ pub mod rules;
 mod steps;
 mod trials;
 
-use std::{collections::BTreeSet, io, time::Duration};
+use std::{collections::BTreeSet, io};
 
 use askback::{Revision, internal::revision::Era};
 use askback_host::{
@@ -52,10 +52,6 @@ pub struct Scope {
     pub only: Option<Revision>,
     /// The tools that the user named.
     pub tools: Vec<NamedTool>,
-    /// How to reach the same server as another principal.
-    pub other: Option<Way>,
-    /// The time after which a state should have expired.
-    pub lapse: Option<Duration>,
 }
 
 /// A name from the user that the server does not have.

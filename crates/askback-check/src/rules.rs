@@ -153,14 +153,9 @@ rules! {
     ERROR_ID Any ["BA-12" Must V25_11..=NOW, "BA24-01" Must V24_11..=V25_06] "An error has the id of its request.";
     ERROR_SHAPE Any ["BA-13" Must V25_11..=NOW, "BA24-04" Must V25_03..=V25_06] "An error has a code and a message.";
     ERROR_CODE Any ["BA-14" Must V24_11..=NOW] "The code of an error is a whole number.";
-    RESERVED_CODES Any ["BA-16" Must V26_07..=NOW]
-        "Of the codes from -32020 to -32099 only those are used that the protocol defines." => "a code that is defined";
-    OLD_NOT_FOUND Any ["BA-17" Must V26_07..=NOW] "The code -32002 is used no more." => "the code -32602";
     OLD_URL_REQUIRED Any ["BA-18" Must V26_07..=NOW] "The code -32042 is used no more." => "a result that asks";
     NO_ANSWER Any ["BA-20" Must V25_03..=NOW] "A notification is not answered.";
     UNKNOWN_CANCELLED Any ["CA-19" Should V24_11..=NOW] "A cancellation of an unknown request is ignored.";
-    BROKEN_CANCELLED Any ["CA-21" Should V24_11..=NOW] "A cancellation that cannot be read is ignored.";
-    BATCHES Any ["BA24-05" Must V25_03] "The requests of a batch are answered.";
     PING Any ["PI25-01" Must V24_11..=V25_11] "A ping is answered with an empty result.";
 
     // The start of a conversation.
@@ -169,7 +164,6 @@ rules! {
             => "`protocolVersion`, `capabilities` and `serverInfo` with `name` and `version`";
     OTHER_VERSION Any ["LI25-11" Must V24_11..=V25_11]
         "A handshake in an unknown version is answered with one that the server speaks.";
-    LATEST_VERSION Any ["LI25-12" Should V24_11..=V25_11] "That version is the newest of the server.";
     EARLY_REQUESTS Any ["LI25-07" Should V24_11..=V25_11]
         "Before the handshake is over, the server requests nothing but pings.";
     NEGOTIATED Any ["LI25-16" Must V25_06..=V25_11, "LI24-03" Should V24_11..=V25_03]
@@ -182,8 +176,6 @@ rules! {
         "An unknown version is refused with -32022 and the versions of the server."
             => "the error -32022 with `supported` in its `data`";
     MODERN_ONLY Any ["VE-08" Should V26_07..=NOW] "A server without the handshake names its versions when it refuses one.";
-    MISSING_META Any ["BA-43" Must V26_07..=NOW] "A request without the capabilities of the client is refused with -32602.";
-    MISSING_META_STATUS Http ["BA-44" Must V26_07..=NOW] "The status of that refusal is 400.";
     SERVER_REQUESTS Any ["PA-01" Must V26_07..=NOW] "The server sends no requests.";
     DISCOVER_CACHING Any ["CC-01" Must V26_07..=NOW]
         "The result of `server/discover` says how long it may be kept." => "`ttlMs` and `cacheScope`";
@@ -195,12 +187,9 @@ rules! {
         "A server with prompts declares the capability `prompts`.";
     RESOURCES_DECLARED Any ["RE-01" Must V24_11..=NOW]
         "A server with resources declares the capability `resources`.";
-    PAGES_SCOPE Any ["CC-21" Must V26_07..=NOW] "All pages of a list have the same `cacheScope`.";
     BAD_CURSOR Any ["PG-09" Should V24_11..=NOW] "An invalid cursor is refused with -32602.";
-    NO_COMPLETION Any ["CO-02" Should V25_03..=NOW] "A server without completions refuses one with -32601.";
     "the server has no tools":
     TOOLS_LISTED Any ["TO-06" Must V26_07..=NOW] "Declared tools are listed.";
-    TOOLS_ORDER Any ["TO-08" Should V26_07..=NOW] "Tools are listed in the same order each time.";
     TOOLS_CACHING Any ["CC-02" Must V26_07..=NOW]
         "The list of tools says how long it may be kept." => "`ttlMs` and `cacheScope`";
     INPUT_SCHEMA Any ["TO-10" Must V25_11..=NOW, "input-schema" Must V24_11..=V25_06]
@@ -245,11 +234,6 @@ rules! {
     SKILL_FILE Any ["skill-file" Must V26_07..=NOW]
         "The `SKILL.md` can be read, and has the size, the digest and the front matter of its entry."
             => "the entry and the file of one moment; clients refuse any other file";
-    "the server completes nothing":
-    COMPLETION_PROMPT Any ["CO-03" Should V25_03..=NOW] "A completion for an unknown prompt is refused with -32602.";
-    "the server logs nothing":
-    LOG_LEVEL Any ["LO-05" Should V26_07..=NOW, "LO25-02" Should V24_11..=V25_11]
-        "An unknown log level is refused with -32602.";
     "the server sent no log messages":
     LOGGING_DECLARED Any ["LO-02" Must V24_11..=NOW]
         "A server that sends log messages declares the capability `logging`.";
@@ -280,7 +264,6 @@ rules! {
     ROUND_QUESTIONS Any ["MR-06" Must V26_07..=NOW] "The questions of a result are those that the protocol has."
         => "`elicitation/create`, `sampling/createMessage` or `roots/list`";
     BAD_RESPONSES Any ["MR-19" Should V26_07..=NOW] "Answers that are no object of answers are refused.";
-    EXTRA_RESPONSES Any ["MR-21" Should V26_07..=NOW] "An answer that was not asked for is ignored.";
     ASKED_AGAIN Any ["MR-22" Should V26_07..=NOW] "A question that was not answered is asked again.";
     "no tool with an output schema that was called gave a result, or this build checks none (feature `json-schema`)":
     STRUCTURED Any ["TO-32" Must V25_06..=NOW] "A tool with an output schema gives structured content that fits it."
@@ -288,10 +271,6 @@ rules! {
     "no tool that was called has a state and tells a refusal from a decline: name one with --tool":
     TAMPERED Any ["MR-07" Must V26_07..=NOW] "A state that was changed is refused if anything depends on it.";
     FOREIGN Any ["MR-10" Should V26_07..=NOW] "A state is refused with another request than its own.";
-    "no tool that was called has a state, or no other principal is known (--other NAME)":
-    PRINCIPAL Any ["MR-08" Should V26_07..=NOW] "A state is refused from another principal than its own.";
-    "no tool that was called has a state, or its lifetime is not known (--lapse SECONDS)":
-    LAPSED Any ["MR-09" Should V26_07..=NOW] "A state lapses after a short time, and is refused then.";
 
     // Standard streams.
     "nothing here led to it":
@@ -315,16 +294,13 @@ rules! {
     NAME_HEADER Http ["HT-54" Must V26_07..=NOW]
         "A name in the header that is not that of the body is refused." => "the status 400 and the error -32020";
     MODERN_GET Http ["HT-69" Should V26_07..=NOW] "A server without sessions answers a GET with 405.";
-    MODERN_SESSION Http ["HT-70" Should V26_07..=NOW] "A server without sessions begins none." => "no `Mcp-Session-Id`";
     GET_STREAM Http ["HT25-18" Must V25_03..=V25_11] "A GET opens a stream of events, or is answered with 405.";
-    BAD_VERSION_HEADER Http ["HT25-38" Must V25_06..=V25_11] "An unknown version in the header is answered with 400.";
     "a server on the internet may be for the pages of all sites":
     ORIGIN Http ["HT-03" Must V25_11..=NOW]
         "A page of another site is refused with 403 if the server is on this machine.";
     OLD_ORIGIN Http ["HT-02" Must V24_11..=V25_06]
         "A page of another site is refused if the server is on this machine.";
     "the server has no sessions, or does not let clients end them":
-    SESSION_ID Http ["HT25-28" Must V25_03..=V25_11] "The id of a session is visible ASCII.";
     SESSION_MISSING Http ["HT25-31" Should V25_03..=V25_11]
         "A request without the id of a session that needs one is answered with 400.";
     SESSION_ENDED Http ["HT25-32" Must V25_03..=V25_11] "A request in a session that has ended is answered with 404.";

@@ -465,7 +465,6 @@ mod tests {
                 "callback-port",
                 "count",
                 "hold",
-                "lapse",
                 "max-message",
                 "page-size",
                 "timeout"

@@ -139,15 +139,6 @@ impl TargetArgs {
         nothing_more(&words)
     }
 
-    pub fn named(&self, name: &str) -> Self {
-        Self {
-            server: vec![name.to_owned()],
-            config: self.config.clone(),
-            from: self.from,
-            ..Self::default()
-        }
-    }
-
     pub fn target(&self) -> Result<Target, Error> {
         let mut target = if let Some(url) = &self.url {
             Target::address(url)?

@@ -54,11 +54,6 @@ impl ProbeArgs {
         self.target.target()
     }
 
-    /// The same server under another name in the same file, with credentials of another principal.
-    pub fn other(&self, name: &str) -> Result<Target, Error> {
-        self.target.named(name).target()
-    }
-
     /// Returns the bounds. `patience` is the default time to wait for an answer, and `whole` the time for all probes.
     pub fn bounds(&self, patience: Duration, whole: Duration) -> Bounds {
         let mut limits = Limits::default();

@@ -133,21 +133,6 @@ impl Reach {
         Some(url)
     }
 
-    /// Rejects a target other than this one, called `name`, because data for one server would be sent to another.
-    pub fn shared_with(&self, name: &str, other: &Target) -> Result<(), Error> {
-        let here = self.endpoint();
-        if here.is_some() && here == other.reach.endpoint() {
-            return Ok(());
-        }
-        let error = words!(
-            "{} is another server than {}: it is not at the same URL",
-            given(&other.name).short(),
-            given(name).short()
-        );
-        let hint = "Give it that URL in mcp.json, with the headers of another principal.";
-        Err(Error::usage(error).hint(hint))
-    }
-
     /// Returns what a user would type to reach it, safe to show.
     pub fn shown(&self) -> String {
         match self {
@@ -253,28 +238,6 @@ mod tests {
         let at = |url: &str| Target::address(url).expect("it is a URL").digest();
         assert_eq!(at("https://a.test/"), at("https://a.test/"));
         assert_ne!(at("https://a.test/"), at("https://a.test/mcp"));
-    }
-
-    #[test]
-    fn a_server_is_known_by_its_url_whoever_asks() {
-        #[track_caller]
-        fn check(other: &Target, is_same: bool) {
-            let here = Target::address("https://a.test/mcp").expect("it is a URL");
-            let shared = here.reach.shared_with("ada", other);
-            assert_eq!(shared.is_ok(), is_same, "{other:?}");
-            if let Err(error) = shared {
-                let words = format!("{} is another server than ada: ", other.name);
-                assert!(error.message.as_str().starts_with(&words), "{error:?}");
-            }
-        }
-        let at = |url: &str| Target::address(url).expect("it is a URL");
-        check(&at("https://a.test/mcp"), true);
-        check(&at("https://A.test:443/mcp?who=bob"), true);
-        check(&at("http://a.test/mcp"), false);
-        check(&at("https://b.test/mcp"), false);
-        check(&at("https://a.test:444/mcp"), false);
-        check(&at("https://a.test/mcp/"), false);
-        check(&Target::child("x", &[]), false);
     }
 
     #[test]

@@ -52,9 +52,6 @@ pub(crate) enum Door {
     SignIn(Box<WebSignIn>),
     /// The only visitor is the user of this machine. The first browser that opens a link gets it.
     Machine,
-    /// There are no visitors: a test scripts the pages.
-    #[cfg(feature = "testing")]
-    Scripted(crate::script::Script),
 }
 
 pub(crate) struct Address {
@@ -192,7 +189,7 @@ impl Connections {
 }
 
 impl ConnectionsBuilder {
-    pub(crate) fn new(url: String, door: Door, vault: Vault, providers: Providers) -> Self {
+    fn new(url: String, door: Door, vault: Vault, providers: Providers) -> Self {
         Self {
             vault,
             providers,
@@ -324,8 +321,6 @@ impl Kit {
                 "this server does not know who you are: it needs callers to be authorized before it can keep accounts \
                  for them".into(),
             ),
-            #[cfg(feature = "testing")]
-            (Door::Scripted(_), caller) => Ok(caller.cloned().unwrap_or_else(Self::user)),
             (Door::Machine, None) if is_here => Ok(Self::user()),
             (Door::Machine, None) => Err(
                 "this server keeps accounts for the one user of its machine, and does not know who calls over HTTP: its \
@@ -405,10 +400,6 @@ impl Kit {
         id: IntentId,
         wanted: Option<&AccountQuery>,
     ) -> Result<Option<Stage>, VaultError> {
-        #[cfg(feature = "testing")]
-        if let Door::Scripted(script) = &self.door {
-            script.play(&self.vault, &self.providers, id).await?;
-        }
         loop {
             let changed = self.changed.notified();
             tokio::pin!(changed);

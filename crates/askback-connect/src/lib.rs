@@ -13,11 +13,7 @@ mod intents;
 mod pages;
 mod pending;
 pub mod providers;
-#[cfg(feature = "testing")]
-mod script;
 pub mod sign_in;
-#[cfg(feature = "testing")]
-pub mod testing;
 pub mod vault;
 
 pub use brand::{BadBrand, Brand};

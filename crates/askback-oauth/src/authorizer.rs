@@ -114,6 +114,7 @@ enum Cause {
     },
 }
 
+#[derive(Default)]
 struct Renewal {
     pass: Option<Arc<Pass>>,
     /// Whether a full authorization took place, not just a renewal.
@@ -304,8 +305,7 @@ impl Authorizer {
         let done = |pass| {
             Ok(Renewal {
                 pass,
-                authorized: false,
-                found: false,
+                ..Renewal::default()
             })
         };
         match cause {
@@ -335,8 +335,8 @@ impl Authorizer {
                 {
                     return Ok(Renewal {
                         pass: Some(kept),
-                        authorized: false,
                         found: true,
+                        ..Renewal::default()
                     });
                 }
                 // A request that waited during a failed attempt gets its error and does not repeat
@@ -378,8 +378,7 @@ impl Authorizer {
         {
             return Ok(Renewal {
                 pass: Some(renewed),
-                authorized: false,
-                found: false,
+                ..Renewal::default()
             });
         }
         let before = current.map(|pass| &pass.grant);
@@ -387,7 +386,7 @@ impl Authorizer {
         Ok(Renewal {
             pass: Some(authorizing.await?),
             authorized: true,
-            found: false,
+            ..Renewal::default()
         })
     }
 
@@ -463,7 +462,6 @@ impl Authorizer {
             document: config.document.clone(),
             introduction: config.introduction.clone(),
             scopes: config.scopes.clone(),
-            offline: config.offline,
             bound: config.bound,
             random: Random::new()?,
         })

@@ -241,10 +241,7 @@ impl AuthorizationCode {
 
 impl Random {
     pub(crate) fn new() -> Result<Self, AuthorizationError> {
-        let random = entropy().map_err(|error| {
-            AuthorizationError::Credentials(format!("there are no random bytes: {error}"))
-        })?;
-        Ok(Self(Zeroizing::new(random)))
+        Ok(Self(Zeroizing::new(entropy()?)))
     }
 }
 

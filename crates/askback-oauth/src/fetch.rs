@@ -163,22 +163,6 @@ impl Fetcher {
         self.in_time(fetching).await
     }
 
-    /// Sends a GET request with these headers, such as a token. Follows no redirects, because the
-    /// headers are meant for this server only. Accepts JSON unless the headers say otherwise.
-    ///
-    /// # Errors
-    ///
-    /// [`FetchError`]. A response with an error status is not an error.
-    pub async fn get_with(
-        &self,
-        url: &Url,
-        mut headers: HeaderMap,
-    ) -> Result<FetchedAnswer, FetchError> {
-        headers.entry(ACCEPT).or_insert(JSON);
-        self.in_time(self.once(Method::GET, url, headers, Bytes::new()))
-            .await
-    }
-
     /// Posts JSON. Follows no redirects.
     ///
     /// # Errors
@@ -208,7 +192,8 @@ impl Fetcher {
             .await
     }
 
-    /// Sends any request. Follows no redirects. Accepts JSON unless the headers say otherwise.
+    /// Sends any request, such as one with a token. Follows no redirects, because its headers are meant for this server
+    /// only. Accepts JSON unless the headers say otherwise.
     ///
     /// # Errors
     ///

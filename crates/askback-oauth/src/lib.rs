@@ -113,6 +113,7 @@ pub use key::{Algorithm, SigningKey};
 pub use provider::Provider;
 pub use reach::Reach;
 pub use records::StoredSignIn;
+pub use shape::AnswerShape;
 pub use sign_in::{Redirect, SignIn, SignInRequest};
 pub use store::{CredentialKey, CredentialStore, KeyLock, MemoryCredentials};
 pub use token::Tokens;
@@ -149,7 +150,6 @@ struct Config {
     document: Option<String>,
     introduction: Introduction,
     scopes: Scopes,
-    offline: bool,
     bound: bool,
     private: bool,
     proxy: Option<Url>,
@@ -213,7 +213,6 @@ impl Authorization {
                 uri: None,
             },
             scopes: Scopes::new(),
-            offline: true,
             bound: false,
             private: false,
             proxy: None,
@@ -272,12 +271,6 @@ impl Authorization {
     #[must_use]
     pub fn scopes(self, scopes: Scopes) -> Self {
         self.with(|config| config.scopes = scopes)
-    }
-
-    /// Requests no refresh token: the user signs in again whenever a token expires.
-    #[must_use]
-    pub fn without_refresh(self) -> Self {
-        self.with(|config| config.offline = false)
     }
 
     /// Binds tokens to a key whenever the issuer supports it (DPoP, RFC 9449). Without this

@@ -71,9 +71,5 @@ pub(super) fn prove(
 }
 
 pub(super) fn unique() -> Result<String, AuthorizationError> {
-    let bytes: [u8; 16] = entropy().map_err(|error| {
-        let why = format!("there are no random bytes: {error}");
-        AuthorizationError::Credentials(why)
-    })?;
-    Ok(URL_SAFE_NO_PAD.encode(bytes))
+    Ok(URL_SAFE_NO_PAD.encode(entropy::<16>()?))
 }

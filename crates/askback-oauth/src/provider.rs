@@ -109,27 +109,10 @@ impl Provider {
         Ok(self)
     }
 
-    /// Splits the scopes of responses at commas, as some providers write them.
+    /// Sets how responses of its token endpoint differ from RFC 6749.
     #[must_use]
-    pub fn comma_scopes(mut self) -> Self {
-        self.shape.has_commas = true;
-        self
-    }
-
-    /// Accepts tokens of this type as `Bearer` tokens, for providers with their own name for the
-    /// type.
-    #[must_use]
-    pub fn token_type(mut self, name: impl Into<String>) -> Self {
-        self.shape.types.push(name.into());
-        self
-    }
-
-    /// Sets the JSON pointer (RFC 6901) to the tokens in the response to a code, for providers that
-    /// return several at once. If nothing is there, the response has no tokens. The response to a
-    /// renewal always has them at the top level.
-    #[must_use]
-    pub fn code_tokens_at(mut self, pointer: impl Into<String>) -> Self {
-        self.shape.code_tokens_at = Some(pointer.into());
+    pub fn answers(mut self, shape: AnswerShape) -> Self {
+        self.shape = shape;
         self
     }
 

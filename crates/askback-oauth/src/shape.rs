@@ -4,12 +4,14 @@ use serde_json::Value;
 
 /// How a provider's responses differ from RFC 6749, 5.1.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct AnswerShape {
-    /// The JSON pointer to the tokens in the response to a code, unless they are at the top level.
-    pub(crate) code_tokens_at: Option<String>,
-    pub(crate) has_commas: bool,
+pub struct AnswerShape {
+    /// The JSON pointer (RFC 6901) to the tokens in the response to a code, for providers that return several at once.
+    /// If nothing is there, the response has no tokens. The response to a renewal has them at the top level.
+    pub code_tokens_at: Option<String>,
+    /// Whether scopes are separated by commas.
+    pub has_commas: bool,
     /// Token types that are sent as `Bearer`.
-    pub(crate) types: Vec<String>,
+    pub types: Vec<String>,
 }
 
 impl AnswerShape {

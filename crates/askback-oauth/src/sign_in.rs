@@ -75,8 +75,8 @@ pub trait Redirect: Send {
 #[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SignInRequest {
-    url: Url,
-    state: String,
+    pub(super) url: Url,
+    pub(super) state: String,
     /// The server that will be used.
     pub server: String,
     /// The server's name for itself, unverified.
@@ -91,25 +91,6 @@ pub struct SignInRequest {
 }
 
 impl SignInRequest {
-    pub(super) fn new(
-        url: Url,
-        state: String,
-        server: String,
-        server_name: Option<String>,
-        issuer: String,
-        (scopes, more): (Option<Scopes>, Option<Scopes>),
-    ) -> Self {
-        Self {
-            url,
-            state,
-            server,
-            server_name,
-            issuer,
-            scopes,
-            more,
-        }
-    }
-
     /// Returns the URL to open: `https`, or `http` on this machine, without spaces and quotes. Pass
     /// it as a program's only argument, never through a shell.
     #[must_use]

@@ -1,9 +1,6 @@
 use std::{fmt, sync::Arc};
 
-use askback_core::{
-    auth::{AuthorizationError, Scopes},
-    clock::Clock,
-};
+use askback_core::{auth::AuthorizationError, clock::Clock};
 use url::Url;
 
 use crate::{
@@ -84,19 +81,6 @@ impl TokenEndpoint {
             .with("grant_type", "refresh_token")
             .with_secret("refresh_token", refresh_token.clone());
         self.tokens(form, None).await
-    }
-
-    /// Gets a token for the client itself (RFC 6749, 4.4).
-    ///
-    /// # Errors
-    ///
-    /// As for [`TokenEndpoint::refresh`].
-    pub async fn client_credentials(
-        &self,
-        scopes: Option<&Scopes>,
-    ) -> Result<Tokens, AuthorizationError> {
-        let form = Form::default().with("grant_type", "client_credentials");
-        self.tokens(form.with_scopes(scopes), None).await
     }
 
     /// Revokes a token (RFC 7009). Revoking a refresh token also revokes the access tokens made

@@ -1,4 +1,4 @@
-use std::{borrow::Cow, io, net::IpAddr, time::Duration};
+use std::{borrow::Cow, net::IpAddr, time::Duration};
 
 use askback::{
     Revision,
@@ -10,7 +10,6 @@ use askback_host::{
 };
 use serde_json::json;
 use tokio::{
-    io::{AsyncReadExt, AsyncWriteExt},
     net::{TcpStream, lookup_host},
     time::{Instant, timeout},
 };
@@ -46,31 +45,23 @@ pub(super) async fn reach(
         End::Unreachable(why) => Some(why.clone()),
         _ => None,
     };
-    let is_turned_away = unreached.is_some() || matches!(reply.status, None | Some(400));
-    let may_speak_tls = !is_secure && is_turned_away && !address.is_proxied();
-    let speaks_tls = may_speak_tls && speaks_tls(&host, port, patience).await;
-    if unreached.is_some() || speaks_tls {
-        let (says, why) = match unreached {
-            Some(why) => ("no request can be sent:", why),
-            None => ("the request was turned away:", reply.shown()),
-        };
-        let (name, advice) = match (is_secure, speaks_tls) {
+    if let Some(why) = unreached {
+        let (name, advice) = match is_secure {
             // The rustls error for a response that is not TLS.
-            (true, _) if why.contains("InvalidContentType") => (
+            true if why.contains("InvalidContentType") => (
                 "TLS",
                 "It answers without TLS at this port: write http: in the place of https:, if it is HTTP.",
             ),
-            (true, _) => (
+            true => (
                 "TLS",
                 "See whether it speaks TLS at this port, and its certificate is valid for this name.",
             ),
-            (false, true) => (
+            false => (
                 "endpoint",
-                "It speaks TLS at this port: write https: in the place of http:.",
+                "See whether something else listens there. If it speaks TLS, write https: in the place of http:.",
             ),
-            (false, false) => ("endpoint", "See whether something else listens there."),
         };
-        report.fail(name, says, Some(why), advice);
+        report.fail(name, "no request can be sent:", Some(why), advice);
         return None;
     }
     if is_secure {
@@ -84,28 +75,9 @@ pub(super) async fn reach(
     is_endpoint(&reply, address, report).then_some(reply)
 }
 
-/// Whether a server rejects an invalid handshake with a TLS alert, as TLS servers do.
-async fn speaks_tls(host: &str, port: u16, patience: Duration) -> bool {
-    /// An incomplete `ClientHello`.
-    const HELLO: [u8; 9] = [22, 3, 1, 0, 4, 1, 0, 0, 0];
-    let asking = async {
-        let mut stream = TcpStream::connect((bare(host), port)).await?;
-        stream.write_all(&HELLO).await?;
-        let mut answer = [0; 2];
-        stream.read_exact(&mut answer).await?;
-        // The first bytes of an alert in TLS 1.0 to 1.3.
-        io::Result::Ok(answer == [21, 3])
-    };
-    matches!(timeout(patience, asking).await, Ok(Ok(true)))
-}
-
-fn bare(host: &str) -> &str {
-    let bare = host.strip_prefix('[').and_then(|it| it.strip_suffix(']'));
-    bare.unwrap_or(host)
-}
-
 async fn connect(host: &str, port: u16, patience: Duration, report: &mut Report) -> bool {
-    let bare = bare(host);
+    let bare = host.strip_prefix('[').and_then(|it| it.strip_suffix(']'));
+    let bare = bare.unwrap_or(host);
     let began = Instant::now();
     let addresses = match timeout(patience, lookup_host((bare, port))).await {
         Ok(Ok(found)) => found.collect::<Vec<_>>(),
@@ -149,7 +121,8 @@ fn is_endpoint(reply: &Reply, address: &Address, report: &mut Report) -> bool {
     let shown = Some(reply.shown());
     let Some(status) = reply.status else {
         let says = "the server closed the connection without a response";
-        report.fail(name, says, shown, "See whether it is a server of HTTP.");
+        let advice = "See whether it is a server of HTTP. If it speaks TLS, write https: in the place of http:.";
+        report.fail(name, says, shown, advice);
         return false;
     };
     // A server of an older revision rejects the first request, with or without a message.

@@ -1,6 +1,6 @@
 use askback::{
     Revision,
-    internal::jsonrpc::{INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND, PARSE_ERROR},
+    internal::jsonrpc::{INVALID_REQUEST, METHOD_NOT_FOUND, PARSE_ERROR},
     protocol::codes::UNSUPPORTED_VERSION,
 };
 use serde_json::{Value, json};
@@ -47,8 +47,6 @@ impl Trials<'_> {
         let answered = seen.result()["protocolVersion"].as_str();
         let is_other = answered.is_some_and(|version| version != UNKNOWN);
         self.judge(&seen, [(OTHER_VERSION, is_other)]);
-        let is_latest = answered == Some(self.revision.as_str());
-        self.judge(&seen, is_other.then_some((LATEST_VERSION, is_latest)));
         probe.close().await;
     }
 
@@ -72,17 +70,6 @@ impl Trials<'_> {
             let verdicts = [
                 (UNKNOWN_VERSION, names && seen.has_code(UNSUPPORTED_VERSION)),
                 (VERSION_STATUS, seen.has_status(400)),
-            ];
-            self.judge(&seen, verdicts);
-        }
-        let mut params = json!({"_meta": meta(spoken, &json!({}))});
-        if let Some(meta) = params["_meta"].as_object_mut() {
-            meta.remove("io.modelcontextprotocol/clientCapabilities");
-        }
-        if let Some(seen) = self.greet_as("server/discover", params, spoken).await {
-            let verdicts = [
-                (MISSING_META, seen.has_code(INVALID_PARAMS)),
-                (MISSING_META_STATUS, seen.has_status(400)),
             ];
             self.judge(&seen, verdicts);
         }
@@ -121,7 +108,7 @@ impl Trials<'_> {
 
     /// Sends bytes that are not JSON on a new connection. A server may crash on them.
     pub(crate) async fn no_json(&mut self) {
-        let Some(mut talk) = self.begin(self.way, json!({})).await else {
+        let Some(mut talk) = self.begin(json!({})).await else {
             return;
         };
         let broken = br#"{"jsonrpc": "2.0", "id": "#.to_vec();
@@ -162,17 +149,6 @@ impl Conversation<'_> {
         self.ids().await;
         self.unknown_method().await;
         self.notifications().await;
-        if self.revision.facts().batches {
-            let ids = ["askback-batch-1", "askback-batch-2"];
-            let batch = ids.map(|id| json!({"jsonrpc": "2.0", "id": id, "method": "ping"}));
-            let wait = Wait::Each(ids.map(Value::from).into());
-            let seen = self
-                .probe
-                .send(ProbeRequest::message(&json!(batch), wait))
-                .await;
-            let is_answered = |id: &&str| seen.strays.iter().any(|answer| answer["id"] == *id);
-            self.judge(&seen, [(BATCHES, ids.iter().all(is_answered))]);
-        }
     }
 
     async fn ids(&mut self) {
@@ -226,7 +202,6 @@ impl Conversation<'_> {
         for (rule, method, params) in [
             (NO_ANSWER, "notifications/askback-unknown", json!({})),
             (UNKNOWN_CANCELLED, "notifications/cancelled", unknown),
-            (BROKEN_CANCELLED, "notifications/cancelled", json!({})),
         ] {
             if self.is_modern() && self.way.is_http() && rule != NO_ANSWER {
                 // Over HTTP, a cancellation is not a message.

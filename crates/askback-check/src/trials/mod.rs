@@ -6,17 +6,10 @@ mod skills;
 
 use std::{
     collections::BTreeSet,
-    ops::{Deref, DerefMut, Range},
+    ops::{Deref, DerefMut},
 };
 
-use askback::{
-    Revision,
-    internal::revision::Era,
-    protocol::codes::{
-        HEADER_MISMATCH, MISSING_CAPABILITY, RESOURCE_NOT_FOUND, UNSUPPORTED_VERSION,
-        URL_ELICITATION_REQUIRED,
-    },
-};
+use askback::{Revision, internal::revision::Era, protocol::codes::URL_ELICITATION_REQUIRED};
 use serde_json::{Value, json};
 
 use crate::{
@@ -28,9 +21,6 @@ use crate::{
     },
     rules::*,
 };
-
-/// The offsets of the protocol's reserved error codes from the first one.
-const RESERVED: Range<i64> = 0..80;
 
 const NOBODY: &str = "askback-no-such-name";
 
@@ -78,7 +68,7 @@ impl Trials<'_> {
     /// Runs the trials that every server should survive.
     pub(crate) async fn run(&mut self) {
         self.greetings().await;
-        let Some(mut talk) = self.begin(self.way, json!({})).await else {
+        let Some(mut talk) = self.begin(json!({})).await else {
             return;
         };
         if talk.has("logging") {
@@ -133,8 +123,11 @@ impl Trials<'_> {
         opened?.ok()
     }
 
-    async fn begin(&mut self, way: &Way, capabilities: Value) -> Option<Conversation<'_>> {
-        let mut probe = way.open(self.bounds, self.revision, capabilities).ok()?;
+    async fn begin(&mut self, capabilities: Value) -> Option<Conversation<'_>> {
+        let mut probe = self
+            .way
+            .open(self.bounds, self.revision, capabilities)
+            .ok()?;
         let greeting = probe.greet().await;
         if greeting.result().is_null() {
             return None;
@@ -161,16 +154,8 @@ impl Trials<'_> {
         let typed = (!seen.result().is_null()).then_some((RESULT_TYPE, is_typed));
         self.judge(seen, typed);
         if let Some(code) = seen.error()["code"].as_i64() {
-            let is_old_url = code == URL_ELICITATION_REQUIRED;
-            let known = [HEADER_MISMATCH, MISSING_CAPABILITY, UNSUPPORTED_VERSION];
-            let is_reserved = RESERVED.contains(&HEADER_MISMATCH.saturating_sub(code));
-            let is_defined = known.contains(&code) || is_old_url || !is_reserved;
-            let verdicts = [
-                (RESERVED_CODES, is_defined),
-                (OLD_NOT_FOUND, code != RESOURCE_NOT_FOUND),
-                (OLD_URL_REQUIRED, !is_old_url),
-            ];
-            self.judge(seen, verdicts);
+            let is_kept = code != URL_ELICITATION_REQUIRED;
+            self.judge(seen, [(OLD_URL_REQUIRED, is_kept)]);
         }
     }
 

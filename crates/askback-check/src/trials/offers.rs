@@ -12,7 +12,7 @@ use askback::{
 };
 use serde_json::{Map, Value, json};
 
-use super::{Conversation, LOG_LEVEL_KEY, NOBODY, Trials, asked_everything};
+use super::{Conversation, NOBODY, Trials, asked_everything};
 use crate::{
     NamedTool, UnknownName,
     listed::{Lists, MEMBERS, mirrored},
@@ -45,7 +45,7 @@ impl Trials<'_> {
             };
             self.turn_to(revision);
             // Some servers hide tools that ask questions from a client that cannot be asked.
-            let Some(mut talk) = self.begin(self.way, asked_everything()).await else {
+            let Some(mut talk) = self.begin(asked_everything()).await else {
                 break;
             };
             let pages = talk.pages("tools").await;
@@ -65,7 +65,7 @@ impl Trials<'_> {
 
     /// Subscribes to changes of a list (2026-07-28, basic/patterns/subscriptions).
     pub(super) async fn subscription(&mut self) {
-        let Some(mut talk) = self.begin(self.way, json!({})).await else {
+        let Some(mut talk) = self.begin(json!({})).await else {
             return;
         };
         let mut kinds = ["tools", "prompts", "resources"].into_iter();
@@ -101,15 +101,6 @@ impl Conversation<'_> {
         }
         lists.judge(self.ledger);
         self.listed = lists.of("tools").to_vec();
-        if self.has("tools") {
-            let names = |seen: &Reply| {
-                let tools = entries(seen, "tools");
-                tools.map(|tool| tool["name"].clone()).collect::<Vec<_>>()
-            };
-            let first = self.ask("tools/list", json!({})).await;
-            let seen = self.ask("tools/list", json!({})).await;
-            self.judge(&seen, [(TOOLS_ORDER, names(&first) == names(&seen))]);
-        }
         self.refusals(lists.of("prompts")).await;
         if self.has("resources") {
             let seen = self.ask("resources/read", json!({"uri": NOWHERE})).await;
@@ -153,20 +144,15 @@ impl Conversation<'_> {
         };
         let pages = self.pages(member).await;
         let has = self.has(capability(member));
-        let scope = |page: &Reply| page.result()["cacheScope"].clone();
-        let first = pages.first().map(scope);
         for (index, page) in pages.iter().enumerate() {
-            let (result, is_first) = (page.result(), index == 0);
-            if let (&[_, declared, listed], true) = (rules, is_first) {
+            if let (&[_, declared, listed], 0) = (rules, index) {
                 let is_declared = has || entries(page, member).next().is_none();
                 self.judge(page, [(declared, is_declared)]);
-                let is_listed = (listed, result[member].is_array());
+                let is_listed = (listed, page.result()[member].is_array());
                 self.judge(page, has.then_some(is_listed));
             }
             if has {
                 self.caching(rules[0], page);
-                let is_same = (PAGES_SCOPE, first == Some(scope(page)));
-                self.judge(page, (!is_first && !result.is_null()).then_some(is_same));
             }
         }
         if has {
@@ -188,43 +174,14 @@ impl Conversation<'_> {
         let wanting = prompts.iter().find(wants).map(|prompt| &prompt["name"]);
         let nobody = json!({"name": NOBODY});
         let bare = json!({"name": wanting, "arguments": {}});
-        let reference = json!({"type": "ref/prompt", "name": NOBODY});
-        let completion = json!({"ref": reference, "argument": {"name": "a", "value": ""}});
-        let (completing, code) = match self.has("completions") {
-            true => (COMPLETION_PROMPT, INVALID_PARAMS),
-            false => (NO_COMPLETION, METHOD_NOT_FOUND),
-        };
-        let (logging, level) = match self.is_modern() {
-            true => (
-                "server/discover",
-                json!({"_meta": {LOG_LEVEL_KEY: "askback"}}),
-            ),
-            false => ("logging/setLevel", json!({"level": "askback"})),
-        };
-        let has = |capability: &str| self.offered[capability].is_object();
-        let (has_prompts, has_log) = (has("prompts"), has("logging"));
-        let wants_argument = has_prompts && wanting.is_some();
-        for (is_tried, method, params, rule, code) in [
-            (
-                has_prompts,
-                "prompts/get",
-                nobody,
-                UNKNOWN_PROMPT,
-                INVALID_PARAMS,
-            ),
-            (
-                wants_argument,
-                "prompts/get",
-                bare,
-                PROMPT_ARGUMENTS,
-                INVALID_PARAMS,
-            ),
-            (true, "completion/complete", completion, completing, code),
-            (has_log, logging, level, LOG_LEVEL, INVALID_PARAMS),
+        let has_prompts = self.has("prompts");
+        for (is_tried, params, rule) in [
+            (has_prompts, nobody, UNKNOWN_PROMPT),
+            (has_prompts && wanting.is_some(), bare, PROMPT_ARGUMENTS),
         ] {
             if is_tried {
-                let seen = self.ask(method, params).await;
-                self.judge(&seen, [(rule, seen.has_code(code))]);
+                let seen = self.ask("prompts/get", params).await;
+                self.judge(&seen, [(rule, seen.has_code(INVALID_PARAMS))]);
             }
         }
     }

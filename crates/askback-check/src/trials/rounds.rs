@@ -21,7 +21,7 @@ struct Round {
 
 impl Trials<'_> {
     pub(super) async fn questions(&mut self) {
-        let Some(mut talk) = self.begin(self.way, asked_everything()).await else {
+        let Some(mut talk) = self.begin(asked_everything()).await else {
             return;
         };
         // Some servers hide tools that ask questions from a client that cannot be asked.
@@ -112,11 +112,6 @@ impl Conversation<'_> {
         self.judge(&seen, [(BAD_RESPONSES, !is_success(&seen))]);
         let seen = self.call(tool, again(state, &Value::Null)).await;
         self.judge(&seen, [(ASKED_AGAIN, is_asked(&seen))]);
-        let mut more = answers;
-        more.insert("askback-unknown".to_owned(), json!({"action": "cancel"}));
-        let seen = self.call(tool, again(state, &json!(more))).await;
-        let is_ignored = !seen.error()["code"].is_i64();
-        self.judge(&seen, [(EXTRA_RESPONSES, is_ignored)]);
     }
 
     /// Sends the state with other requests.
@@ -138,25 +133,13 @@ impl Conversation<'_> {
             self.judge_refusal(FOREIGN, &seen, &declined);
         }
         if let Some(other) = others.iter().find(|other| other.name != tool.name) {
-            let seen = self.call(other, round.clone()).await;
+            let seen = self.call(other, round).await;
             // Another tool may decline in other words.
             let as_declined = match declined["isError"] == true {
                 true => seen.result(),
                 false => &Value::Null,
             };
             self.judge_refusal(FOREIGN, &seen, as_declined);
-        }
-        if let Some(other) = &self.scope.other
-            && let Some(mut talk) = self.begin(other, asked_everything()).await
-        {
-            let seen = talk.call(tool, round.clone()).await;
-            talk.judge_refusal(PRINCIPAL, &seen, &declined);
-            talk.probe.close().await;
-        }
-        if let Some(lapse) = self.scope.lapse {
-            tokio::time::sleep(lapse).await;
-            let seen = self.call(tool, round).await;
-            self.judge_refusal(LAPSED, &seen, &declined);
         }
     }
 

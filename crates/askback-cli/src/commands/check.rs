@@ -31,12 +31,6 @@ pub const TRIED: Duration = Duration::from_secs(5 * 60);
 /// How long a whole check may take, including the last response.
 const WHOLE: Duration = Duration::from_secs(15 * 60);
 
-/// The longest `--lapse`, in seconds: an hour.
-const MAX_LAPSE: u64 = 60 * 60;
-
-/// How many times `--lapse` is waited for, once per call that asks.
-const MAX_LAPSES: u32 = 16;
-
 const AFTER: &str = "\
 Examples:
   askback check server.py
@@ -65,13 +59,6 @@ pub struct CheckArgs {
     /// Check only this protocol revision, such as 2025-06-18 [default: all that the server speaks]
     #[arg(long, value_name = "REVISION", value_parser = revision)]
     protocol: Option<Revision>,
-    /// Another name of the same server in mcp.json, with the headers of another user: the check tries whether
-    /// each user can use the other's states
-    #[arg(long, value_name = "NAME")]
-    other: Option<String>,
-    /// Send a state again after this many seconds, when it should have expired
-    #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..=MAX_LAPSE))]
-    lapse: Option<u64>,
     /// Exit with 1 for any finding, not only for a broken MUST
     #[arg(long)]
     strict: bool,
@@ -94,41 +81,23 @@ pub async fn run(mut args: CheckArgs, outcome: &mut Outcome) -> Result<(), Error
     let target = args.probe.target()?;
     let bounds = args.probe.bounds(PATIENCE, TRIED);
     let way = args.probe.way(&target, &bounds)?;
-    let other = match &args.other {
-        Some(_) if !way.is_http() => {
-            return Err(Error::usage(
-                "--other is for a server at a URL: one that is started here knows one principal",
-            ));
-        }
-        Some(name) => {
-            let other = args.probe.other(name)?;
-            target.reach.shared_with(&target.name, &other)?;
-            Some(args.probe.way(&other, &bounds)?)
-        }
-        None => None,
-    };
     let scope = Scope {
         is_quick: args.quick,
         only: args.protocol,
         tools,
-        other,
-        lapse: args.lapse.map(Duration::from_secs),
     };
     let note = |words: Words| {
         let mut page = out::stderr_page();
         page.note(Style::Dim, words);
         out::tell(&mut page);
     };
-    let lapses = scope.lapse.unwrap_or_default().saturating_mul(MAX_LAPSES);
     note(words!("Looking at {}…", given(&target.name).short()));
     if !args.quick {
-        note(duration_words(TRIED.saturating_add(lapses)));
+        note(duration_words());
     }
     let held = Interrupts::hold();
     let checking = askback_check::check(&way, &bounds, &scope, note, interruption());
-    let report = timeout(WHOLE.saturating_add(lapses), checking)
-        .await
-        .map_err(|_| given_up())?;
+    let report = timeout(WHOLE, checking).await.map_err(|_| given_up())?;
     drop(held);
     let report = report.map_err(misnamed)?;
     let measure = Measure {
@@ -149,10 +118,10 @@ pub async fn run(mut args: CheckArgs, outcome: &mut Outcome) -> Result<(), Error
 }
 
 /// Says how long a check may take, and how to end it early.
-fn duration_words(most: Duration) -> Words {
+fn duration_words() -> Words {
     words!(
         "A small server takes 20 to 50 s, and no check more than about {} minutes. Ctrl-C shows what was found so far.",
-        most.as_secs().div_ceil(60)
+        TRIED.as_secs().div_ceil(60)
     )
 }
 

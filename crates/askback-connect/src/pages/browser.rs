@@ -92,7 +92,7 @@ impl Visit {
     pub(super) fn is_fresh(&self, door: &Door, now: Millis) -> bool {
         match door {
             Door::SignIn(sign_in) => now < self.since.saturating_add(sign_in.longest_ago()),
-            _ => true,
+            Door::Machine => true,
         }
     }
 

@@ -12,7 +12,7 @@ use super::{PageError, PageRequest, PageResult, author};
 use crate::connections::Kit;
 use crate::hidden::is_hidden;
 use crate::intents::{Intent, IntentError, IntentId, OWN_SECRET, Purpose, Stage, TRIES, Visitor};
-use crate::providers::{ApiKey, ConnectError, ConnectionRequest, ThirdParty, Way};
+use crate::providers::{ApiKey, ConnectError, ConnectionRequest, ThirdParty};
 use crate::vault::{AuditEvent, Grant, VaultError};
 
 #[derive(Serialize, Deserialize)]
@@ -70,12 +70,12 @@ impl PageRequest<'_> {
         match &intent.purpose {
             Purpose::Account { .. } => {
                 let party = self.party(intent)?;
-                match party.way() {
-                    Way::ApiKey(key) => {
+                match party.key_page() {
+                    Some(key) => {
                         let form = KeyForm::of(party, key);
                         Ok(self.key_page(intent, visit, form, None).await?)
                     }
-                    _ => self.consent_page(intent, visit, party).await,
+                    None => self.consent_page(intent, visit, party).await,
                 }
             }
             Purpose::Secret { title, .. } => {
@@ -117,9 +117,9 @@ impl PageRequest<'_> {
         match &intent.purpose {
             Purpose::Account { .. } => {
                 let party = self.party(&intent)?.clone();
-                match party.way() {
-                    Way::ApiKey(key) => self.take_key(intent, &visit, &party, key).await,
-                    _ => self.go_to_provider(intent, &visit, &party).await,
+                match party.key_page() {
+                    Some(key) => self.take_key(intent, &visit, &party, key).await,
+                    None => self.go_to_provider(intent, &visit, &party).await,
                 }
             }
             Purpose::Secret { name, title } => {

@@ -130,7 +130,7 @@ impl PageRequest<'_> {
     fn issuer(&self) -> Result<&WebSignIn, PageError> {
         match &self.kit.door {
             Door::SignIn(sign_in) => Ok(sign_in),
-            _ => Err(PageError::Unknown),
+            Door::Machine => Err(PageError::Unknown),
         }
     }
 

@@ -54,7 +54,7 @@ impl AccountSource {
     }
 
     /// Takes the name from a JSON document that is fetched with the token, at this JSON pointer (RFC 6901). Use
-    /// [`AccountSource::id`] for the id, and [`AccountSource::and`] for another part of the name.
+    /// [`AccountSource::id`] for the id.
     ///
     /// # Errors
     ///
@@ -63,34 +63,11 @@ impl AccountSource {
         Self::at(url, None, vec![pointer.into()], Vec::new())
     }
 
-    /// Like [`document`](AccountSource::document), but posts `body` as JSON, such as a GraphQL
-    /// query.
-    ///
-    /// # Errors
-    ///
-    /// As for [`AccountSource::document`].
-    pub fn answer(
-        url: &str,
-        body: Value,
-        pointer: impl Into<String>,
-    ) -> Result<Self, ConnectError> {
-        Self::at(url, Some(body), vec![pointer.into()], Vec::new())
-    }
-
     /// Takes the name from a claim of the identity token, such as `email`, and the id from the claim `sub`. The scope
     /// `openid` must be among the default scopes.
     #[must_use]
     pub fn claim(name: impl Into<String>) -> Self {
         Self(Place::Claim(name.into()))
-    }
-
-    /// Appends the value at another pointer to the name, such as the name of a workspace.
-    #[must_use]
-    pub fn and(mut self, pointer: impl Into<String>) -> Self {
-        if let Place::Document { name, .. } = &mut self.0 {
-            name.push(pointer.into());
-        }
-        self
     }
 
     /// Sets the pointer to the id. If the id has several parts, such as a workspace id and a member id, call this for
@@ -180,16 +157,15 @@ impl AccountSource {
         // Without the query, which may contain a key.
         let place = format!("{}{}", url.origin().ascii_serialization(), url.path());
         let answered = |what: String| IdentityError::Setting(format!("{place} {what}"));
-        let fetched = match body {
-            None => fetcher.get_with(url, headers).await,
+        let (method, body) = match body {
+            None => (Method::GET, Vec::new()),
             Some(body) => {
                 const JSON: HeaderValue = HeaderValue::from_static("application/json");
                 headers.insert(CONTENT_TYPE, JSON);
-                let body = body.to_string().into_bytes();
-                fetcher.request(Method::POST, url, headers, body).await
+                (Method::POST, body.to_string().into_bytes())
             }
         };
-        let fetched = match fetched {
+        let fetched = match fetcher.request(method, url, headers, body).await {
             Err(FetchError::Redirected) => {
                 return Err(answered("redirects, which is not followed".to_owned()));
             }

@@ -1,5 +1,5 @@
 use askback_oauth::{Fetcher, Secret};
-use http::{HeaderMap, HeaderName, HeaderValue, header::AUTHORIZATION};
+use http::{HeaderMap, HeaderName, HeaderValue, Method, header::AUTHORIZATION};
 use url::Url;
 
 use super::error::ConnectError;
@@ -112,8 +112,8 @@ impl ApiKey {
             return Ok((key, HeaderMap::new()));
         };
         let headers = self.headers(&key).ok_or_else(refused)?;
-        let answer = fetcher.get_with(&check.url, headers.clone()).await;
-        let answer = answer.map_err(|why| ConnectError::Fetch {
+        let answer = fetcher.request(Method::GET, &check.url, headers.clone(), Vec::new());
+        let answer = answer.await.map_err(|why| ConnectError::Fetch {
             provider: provider.to_owned(),
             why,
         })?;

@@ -27,7 +27,6 @@ pub struct PendingConnection(pub(crate) ConnectionRequest);
 /// The serialized form. Private, so that only `write` can serialize a request.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct ConnectionRequest {
-    #[serde(with = "crate::pending")]
     pub(crate) pending: PendingAuthorization,
     provider: String,
     asked: Scopes,

@@ -1,9 +1,9 @@
 //! A third party as data: a table of a providers file, or a preset.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, fmt};
 
 use askback_core::auth::Scopes;
-use askback_oauth::{AuthorizationError, Fetcher, Provider, RegisteredClient};
+use askback_oauth::{AnswerShape, AuthorizationError, Fetcher, Provider, RegisteredClient};
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -11,6 +11,7 @@ use super::account::AccountSource;
 use super::api_key::ApiKey;
 use super::error::ConnectError;
 use super::revocation::RevocationWay;
+use super::scopes::ScopeRules;
 use super::third_party::ThirdParty;
 
 const TENANT: &str = "{tenant}";
@@ -111,6 +112,33 @@ pub(super) struct Fault {
     pub(super) why: ConnectError,
 }
 
+impl Fault {
+    pub(super) fn of(provider: &str, key: Option<&'static str>, why: &str) -> Self {
+        Self {
+            key,
+            why: ConnectError::Description {
+                provider: provider.to_owned(),
+                why: why.to_owned(),
+            },
+        }
+    }
+}
+
+/// Follows the name of the provider in an error.
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(key) = self.key {
+            write!(f, ", `{key}`")?;
+        }
+        match &self.why {
+            ConnectError::Description { why, .. } | ConnectError::Setting { why, .. } => {
+                write!(f, ": {why}")
+            }
+            other => write!(f, ": {other}"),
+        }
+    }
+}
+
 fn of<E: Into<ConnectError>>(key: &'static str) -> impl Fn(E) -> Fault {
     move |error| Fault {
         key: Some(key),
@@ -141,10 +169,8 @@ impl Entry {
     /// Returns the third party of a table with all endpoints.
     pub(super) fn party(&self, name: &str, client: RegisteredClient) -> Result<ThirdParty, Fault> {
         let url = |what: &'static str, url: &Option<String>| {
-            let url = url.as_deref().ok_or_else(|| Fault {
-                key: None,
-                why: description(name, &format!("it has no `{what}`")),
-            })?;
+            let missing = || Fault::of(name, None, &format!("it has no `{what}`"));
+            let url = url.as_deref().ok_or_else(missing)?;
             self.with_tenant(name, url)
         };
         let authorization = url("authorization_endpoint", &self.authorization_endpoint);
@@ -215,51 +241,45 @@ impl Entry {
         if self.require_issuer {
             provider = provider.require_issuer();
         }
-        if self.comma_answers {
-            provider = provider.comma_scopes();
-        }
-        if let Some(pointer) = &self.code_tokens_at {
-            provider = provider.code_tokens_at(pointer);
-        }
-        for kind in &self.token_types {
-            provider = provider.token_type(kind);
-        }
+        provider = provider.answers(AnswerShape {
+            code_tokens_at: self.code_tokens_at.clone(),
+            has_commas: self.comma_answers,
+            types: self.token_types.clone(),
+        });
         let title = self.title.as_deref().unwrap_or(name);
+        let rules = ScopeRules {
+            parameter: self
+                .scope_parameter
+                .as_deref()
+                .unwrap_or("scope")
+                .to_owned(),
+            separator: self.scope_separator.unwrap_or(' '),
+            implied: self.implied_scopes.clone(),
+            unlisted: Scopes::of(&self.unlisted_scopes).map_err(of("unlisted_scopes"))?,
+            words: self.scope_words.clone(),
+            prefix: self.scope_prefix.clone(),
+        };
         let scopes = Scopes::of(&self.scopes).map_err(of("scopes"))?;
-        let unlisted = Scopes::of(&self.unlisted_scopes).map_err(of("unlisted_scopes"))?;
-        let mut party = ThirdParty::oauth(name, title, provider, client)
+        let revocation = match &self.revocation {
+            None => None,
+            Some(RevocationEntry { by, url }) => Some(
+                match by {
+                    Authentication::Bearer => RevocationWay::bearer(url),
+                    Authentication::Client => RevocationWay::by_client(url),
+                }
+                .map_err(of("revocation.url"))?,
+            ),
+        };
+        let party = ThirdParty::oauth(name, title, provider, client)
             .map_err(|why| Fault { key: None, why })?
-            .scopes(scopes)
-            .unlisted_scopes(unlisted)
-            .scope_parameter(
-                self.scope_parameter.as_deref().unwrap_or("scope"),
-                self.scope_separator.unwrap_or(' '),
-            );
-        if let Some(prefix) = &self.scope_prefix {
-            party = party.scope_prefix(prefix);
-        }
-        for (scope, implied) in &self.implied_scopes {
-            party = party.implied_scopes(scope, implied.iter().cloned());
-        }
-        for (scope, words) in &self.scope_words {
-            party = party.scope_words(scope, words);
-        }
-        for (parameter, value) in &self.parameters {
-            party = party.parameter(parameter, value);
-        }
-        for code in &self.refresh_refusals {
-            party = party.refresh_refusal(code);
-        }
-        if self.revokes_singly {
-            party = party.revokes_singly();
-        }
-        if let Some(RevocationEntry { by, url }) = &self.revocation {
-            let way = match by {
-                Authentication::Bearer => RevocationWay::bearer(url),
-                Authentication::Client => RevocationWay::by_client(url),
-            };
-            party = party.revocation(way.map_err(of("revocation.url"))?);
-        }
+            .with(|party| {
+                party.rules = rules;
+                party.scopes = scopes;
+                party.parameters = self.parameters.clone().into_iter().collect();
+                party.refusals = self.refresh_refusals.clone();
+                party.revokes_singly = self.revokes_singly;
+                party.revocation = revocation.unwrap_or(party.revocation.clone());
+            });
         self.with_account(party)
     }
 
@@ -290,7 +310,7 @@ impl Entry {
             }
             Some(_) => {
                 let why = "it must have either a `claim`, or a `url` and a `name`";
-                return Err(of("account")(description(party.name(), why)));
+                return Err(Fault::of(party.name(), Some("account"), why));
             }
         };
         Ok(party.account(source))
@@ -305,21 +325,14 @@ impl Entry {
         let tenant = self.tenant.as_deref().filter(is_fit);
         let tenant = tenant.ok_or_else(|| {
             let why = "its tenant must be an id, a domain, or `common`";
-            of("tenant")(description(name, why))
+            Fault::of(name, Some("tenant"), why)
         })?;
         Ok(url.replace(TENANT, tenant))
     }
 }
 
-fn description(provider: &str, why: &str) -> ConnectError {
-    ConnectError::Description {
-        provider: provider.to_owned(),
-        why: why.to_owned(),
-    }
-}
-
-impl std::fmt::Debug for SecretPlace {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+impl fmt::Debug for SecretPlace {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("SecretPlace(…)")
     }
 }

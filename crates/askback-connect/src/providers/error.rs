@@ -62,7 +62,7 @@ pub enum ConnectError {
     },
     /// The third party connects accounts in another way, for example through an authorization server and not by key.
     /// This is a bug in the program.
-    #[error("{provider} is connected in another way: see `ThirdParty::way`")]
+    #[error("{provider} is connected in another way: see `ThirdParty::key_page`")]
     OtherWay {
         /// The third party's name.
         provider: String,
@@ -110,13 +110,6 @@ impl ConnectError {
             }
             Self::Incomplete { why, .. } => why.is_of_setting(),
             _ => false,
-        }
-    }
-
-    pub(super) fn fault(&self) -> String {
-        match self {
-            Self::Description { why, .. } | Self::Setting { why, .. } => why.clone(),
-            other => other.to_string(),
         }
     }
 }

@@ -1,6 +1,7 @@
 //! The file in which an operator describes third parties.
 
 use std::{
+    collections::BTreeMap,
     fs::{self, File},
     io::{self, Read as _},
     path::Path,
@@ -8,11 +9,8 @@ use std::{
 
 use askback_core::json;
 use askback_oauth::{Fetcher, RegisteredClient, Secret};
-use serde::{Deserialize, de::IntoDeserializer as _};
-use toml::{
-    Spanned, Table, Value,
-    de::{DeTable, DeValue},
-};
+use serde::Deserialize as _;
+use toml::{Table, Value};
 
 use super::entry::{Entry, Fault, SecretPlace};
 use super::presets::PRESETS;
@@ -45,24 +43,15 @@ pub enum BadProvidersFile {
         why: String,
     },
     /// A table is invalid.
-    #[error("{}: {why}", place(.path, *.line, .provider, .key.as_deref()))]
+    #[error("{path}, provider {provider:?}{why}")]
     Provider {
         /// The path.
         path: String,
-        /// The line number, from 1.
-        line: usize,
         /// The name of the table.
         provider: String,
-        /// The key, such as `account.url`, if one key is invalid.
-        key: Option<String>,
-        /// The problem, and what is expected.
+        /// The key, such as `account.url`, if one key is invalid, the problem, and what is expected.
         why: String,
     },
-}
-
-fn place(path: &str, line: usize, provider: &str, key: Option<&str>) -> String {
-    let key = key.map_or_else(String::new, |key| format!(", `{key}`"));
-    format!("{path}, line {line}, provider {provider:?}{key}")
 }
 
 const SCOPE_WORDS: &str = "scope_words";
@@ -128,227 +117,120 @@ impl Providers {
         path: &Path,
         variables: Variables<'_>,
     ) -> Result<Self, BadProvidersFile> {
-        let read = ReadFile::new(path, text)?;
-        let presets: Table = toml::from_str(PRESETS).map_err(|error| read.unread(&error))?;
+        let unread = |error: toml::de::Error, why: String| {
+            let before = text.get(..error.span().map_or(0, |span| span.start));
+            BadProvidersFile::Line {
+                path: path.display().to_string(),
+                line: before.unwrap_or_default().matches('\n').count() + 1,
+                why,
+            }
+        };
+        // The parser's message about a text that is not TOML contains no values.
+        let tables: Result<BTreeMap<String, Value>, _> = toml::from_str(text);
+        let mut tables = tables.map_err(|error| {
+            let why = format!("this is not TOML: {}", error.message());
+            unread(error, why)
+        })?;
+        let entries: Result<BTreeMap<String, Entry>, _> = toml::from_str(text);
+        let entries = entries.map_err(|error| {
+            let why = fault(error.message());
+            unread(error, why)
+        })?;
         let mut providers = Self::new(fetcher);
-        for (name, table) in &read.placed {
-            let name = name.get_ref();
-            let own: Entry = read.table(name, table)?;
-            let entry = match &own.preset {
-                Some(preset) => read.filled(name, read.table(name, table)?, preset, &presets)?,
-                None => own,
+        for (name, entry) in entries {
+            let own = tables.remove(&name);
+            let read = async {
+                let entry = filled(&name, entry, own)?;
+                let party = party(providers.fetcher(), &name, &entry, path, variables).await?;
+                let with = providers.clone().with(party);
+                with.map_err(|why| Fault { key: None, why })
             };
-            let party = read
-                .party(providers.fetcher(), name, &entry, variables)
-                .await?;
-            let with = providers.with(party);
-            providers = with.map_err(|why| read.fault(name, Fault { key: None, why }))?;
+            providers = read.await.map_err(|fault| BadProvidersFile::Provider {
+                path: path.display().to_string(),
+                provider: name.clone(),
+                why: fault.to_string(),
+            })?;
         }
         Ok(providers)
     }
 }
 
-struct ReadFile<'a> {
-    path: &'a Path,
-    text: &'a str,
-    placed: DeTable<'a>,
+/// Adds the keys of its preset to a table, if it names one.
+fn filled(name: &str, entry: Entry, own: Option<Value>) -> Result<Entry, Fault> {
+    let (Some(preset), Some(Value::Table(mut own))) = (&entry.preset, own) else {
+        return Ok(entry);
+    };
+    let wrong = |why: String| Fault::of(name, Some("preset"), &why);
+    let presets: Table = toml::from_str(PRESETS).map_err(|error| wrong(error.to_string()))?;
+    let known = presets.get(preset).and_then(|it| it.as_table()).cloned();
+    let mut table = known.ok_or_else(|| {
+        let names: Vec<_> = presets.keys().map(String::as_str).collect();
+        let names = names.join(", ");
+        wrong(format!("unknown preset; the presets are {names}"))
+    })?;
+    // Descriptions of further scopes are added to the preset's.
+    if let Some(Value::Table(words)) = own.get_mut(SCOPE_WORDS)
+        && let Some(Value::Table(known)) = table.remove(SCOPE_WORDS)
+    {
+        let own = std::mem::replace(words, known);
+        words.extend(own);
+    }
+    table.extend(own);
+    Entry::deserialize(table).map_err(|_| wrong("the table does not fit it".to_owned()))
 }
 
-impl<'a> ReadFile<'a> {
-    fn new(path: &'a Path, text: &'a str) -> Result<Self, BadProvidersFile> {
-        let mut read = Self {
-            path,
-            text,
-            placed: DeTable::new(),
-        };
-        let placed = DeTable::parse(text).map_err(|error| read.unread(&error))?;
-        read.placed = placed.into_inner();
-        Ok(read)
-    }
-
-    fn table<T: Deserialize<'a>>(
-        &self,
-        name: &str,
-        table: &Spanned<DeValue<'a>>,
-    ) -> Result<T, BadProvidersFile> {
-        let Some(keys) = table.get_ref().as_table() else {
-            return Err(BadProvidersFile::Line {
-                path: self.path(),
-                line: self.line_of(name, None),
-                why: format!("`{name}` must be a table, which begins with [{name}]"),
-            });
-        };
-        T::deserialize(table.clone().into_deserializer()).map_err(|error| {
-            let at = error.span().map_or(0, |span| span.start);
-            BadProvidersFile::Provider {
-                path: self.path(),
-                line: self.line(at),
-                provider: name.to_owned(),
-                key: key_at(keys, at),
-                why: fault(error.message()),
+async fn party(
+    fetcher: &Fetcher,
+    name: &str,
+    entry: &Entry,
+    path: &Path,
+    variables: Variables<'_>,
+) -> Result<ThirdParty, Fault> {
+    let why = match (&entry.api_key, &entry.client_id) {
+        (Some(key), None) => return entry.key_party(name, key),
+        (None, Some(id)) => {
+            let mut client = RegisteredClient::new(id);
+            if let Some(place) = &entry.client_secret {
+                let secret = secret(place, path, variables);
+                let wrong = |why: String| Fault::of(name, Some("client_secret"), &why);
+                client = client.with_secret(secret.map_err(wrong)?);
             }
-        })
-    }
-
-    fn filled(
-        &self,
-        name: &str,
-        mut own: Table,
-        preset: &str,
-        presets: &Table,
-    ) -> Result<Entry, BadProvidersFile> {
-        let wrong = |why: String| self.wrong(name, Some("preset"), why);
-        let known = presets.get(preset).and_then(|it| it.as_table()).cloned();
-        let mut table = known.ok_or_else(|| {
-            let names: Vec<_> = presets.keys().map(String::as_str).collect();
-            wrong(format!(
-                "unknown preset; the presets are {}",
-                names.join(", ")
-            ))
-        })?;
-        // Descriptions of further scopes are added to the preset's.
-        if let Some(Value::Table(words)) = own.get_mut(SCOPE_WORDS)
-            && let Some(Value::Table(known)) = table.remove(SCOPE_WORDS)
-        {
-            let own = std::mem::replace(words, known);
-            words.extend(own);
+            return entry.found(fetcher, name, client).await;
         }
-        table.extend(own);
-        Entry::deserialize(table).map_err(|_| wrong("the table does not fit it".to_owned()))
-    }
-
-    async fn party(
-        &self,
-        fetcher: &Fetcher,
-        name: &str,
-        entry: &Entry,
-        variables: Variables<'_>,
-    ) -> Result<ThirdParty, BadProvidersFile> {
-        let party = match (&entry.api_key, &entry.client_id) {
-            (Some(key), None) => entry.key_party(name, key),
-            (Some(_), Some(_)) => {
-                let why = "it has a `client_id` and an `api_key`: take one out";
-                return Err(self.wrong(name, None, why.to_owned()));
-            }
-            (None, None) => {
-                let why = "it has neither a `client_id` nor an `api_key`: add one";
-                return Err(self.wrong(name, None, why.to_owned()));
-            }
-            (None, Some(id)) => {
-                let mut client = RegisteredClient::new(id);
-                if let Some(place) = &entry.client_secret {
-                    client = client.with_secret(self.secret(name, place, variables)?);
-                }
-                entry.found(fetcher, name, client).await
-            }
-        };
-        party.map_err(|fault| self.fault(name, fault))
-    }
-
-    fn secret(
-        &self,
-        provider: &str,
-        place: &SecretPlace,
-        variables: Variables<'_>,
-    ) -> Result<Secret, BadProvidersFile> {
-        let wrong = |why: String| self.wrong(provider, Some("client_secret"), why);
-        let secret = match place {
-            SecretPlace::File { file } => {
-                let folder = self.path.parent().unwrap_or(Path::new("."));
-                let file = folder.join(file);
-                let text = read(&file, true);
-                let text =
-                    text.map_err(|why| wrong(format!("{} cannot be read: {why}", file.display())))?;
-                let text = Secret::new(text);
-                Secret::new(text.expose().lines().next().unwrap_or_default().trim())
-            }
-            SecretPlace::Text(text) => {
-                let name = text.strip_prefix("${").and_then(|it| it.strip_suffix('}'));
-                let is_name = |it: &&str| {
-                    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
-                    !it.is_empty() && it.bytes().all(is_plain)
-                };
-                let name = name.filter(is_name).ok_or_else(|| {
-                    wrong(
-                        "the secret is written into the file: write \"${NAME}\" for a variable of \
-                         the environment, or { file = \"…\" }"
-                            .to_owned(),
-                    )
-                })?;
-                let value = variables(name);
-                Secret::new(value.ok_or_else(|| wrong(format!("the variable {name} is not set")))?)
-            }
-        };
-        match secret.expose().is_empty() {
-            true => Err(wrong("the secret is empty".to_owned())),
-            false => Ok(secret),
-        }
-    }
-
-    fn wrong(&self, provider: &str, key: Option<&str>, why: String) -> BadProvidersFile {
-        BadProvidersFile::Provider {
-            path: self.path(),
-            line: self.line_of(provider, key),
-            provider: provider.to_owned(),
-            key: key.map(str::to_owned),
-            why,
-        }
-    }
-
-    fn fault(&self, provider: &str, fault: Fault) -> BadProvidersFile {
-        self.wrong(provider, fault.key, fault.why.fault())
-    }
-
-    /// The error of a text that is not TOML. The parser's message contains no values.
-    fn unread(&self, error: &toml::de::Error) -> BadProvidersFile {
-        BadProvidersFile::Line {
-            path: self.path(),
-            line: self.line(error.span().map_or(0, |span| span.start)),
-            why: format!("this is not TOML: {}", error.message()),
-        }
-    }
-
-    /// The line of a key, or of the table if it lacks the key.
-    fn line_of(&self, provider: &str, key: Option<&str>) -> usize {
-        let found = self.placed.get_key_value(provider);
-        let at = found.map_or(0, |(name, value)| {
-            let table = value.get_ref().as_table();
-            let key = key.and_then(|key| place_of(table?, key));
-            key.unwrap_or(name.span().start)
-        });
-        self.line(at)
-    }
-
-    fn line(&self, at: usize) -> usize {
-        let before = self.text.get(..at).unwrap_or_default();
-        before.matches('\n').count() + 1
-    }
-
-    fn path(&self) -> String {
-        self.path.display().to_string()
-    }
+        (Some(_), Some(_)) => "it has a `client_id` and an `api_key`: take one out",
+        (None, None) => "it has neither a `client_id` nor an `api_key`: add one",
+    };
+    Err(Fault::of(name, None, why))
 }
 
-/// Returns the position of a key such as `account.url`, or of its innermost table that exists.
-fn place_of(table: &DeTable<'_>, path: &str) -> Option<usize> {
-    let (first, rest) = path
-        .split_once('.')
-        .map_or((path, None), |(a, b)| (a, Some(b)));
-    let (key, value) = table.get_key_value(first)?;
-    let inner = rest.and_then(|rest| place_of(value.get_ref().as_table()?, rest));
-    Some(inner.unwrap_or(key.span().start))
-}
-
-/// Returns the innermost key, such as `account.url`, at a position.
-fn key_at(table: &DeTable<'_>, at: usize) -> Option<String> {
-    table.iter().find_map(|(key, value)| {
-        let inner = value.get_ref().as_table().and_then(|it| key_at(it, at));
-        let is_here = key.span().contains(&at) || value.span().contains(&at);
-        match inner {
-            Some(inner) => Some(format!("{}.{inner}", key.get_ref())),
-            None => is_here.then(|| key.get_ref().to_string()),
+fn secret(place: &SecretPlace, path: &Path, variables: Variables<'_>) -> Result<Secret, String> {
+    let secret = match place {
+        SecretPlace::File { file } => {
+            let folder = path.parent().unwrap_or(Path::new("."));
+            let file = folder.join(file);
+            let text = read(&file, true);
+            let text = text.map_err(|why| format!("{} cannot be read: {why}", file.display()))?;
+            let text = Secret::new(text);
+            Secret::new(text.expose().lines().next().unwrap_or_default().trim())
         }
-    })
+        SecretPlace::Text(text) => {
+            let name = text.strip_prefix("${").and_then(|it| it.strip_suffix('}'));
+            let is_name = |it: &&str| {
+                let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
+                !it.is_empty() && it.bytes().all(is_plain)
+            };
+            let name = name.filter(is_name).ok_or(
+                "the secret is written into the file: write \"${NAME}\" for a variable of the environment, or \
+                 { file = \"…\" }",
+            )?;
+            let value = variables(name);
+            Secret::new(value.ok_or_else(|| format!("the variable {name} is not set"))?)
+        }
+    };
+    match secret.expose().is_empty() {
+        true => Err("the secret is empty".to_owned()),
+        false => Ok(secret),
+    }
 }
 
 /// Rewords a serde error without the value, which may be a secret in the wrong place.

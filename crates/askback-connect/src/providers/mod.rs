@@ -65,6 +65,5 @@ pub(crate) use connecting::ConnectionRequest;
 pub use connecting::{AccountGrant, PendingConnection};
 pub use error::ConnectError;
 pub use file::BadProvidersFile;
-pub use revocation::RevocationWay;
 pub use set::Providers;
-pub use third_party::{ThirdParty, Way};
+pub use third_party::ThirdParty;

@@ -17,50 +17,26 @@ const CLIENT_ID: &str = "{client_id}";
 
 /// How a third party revokes tokens.
 #[derive(Debug, Clone)]
-pub struct RevocationWay(Way);
-
-#[derive(Debug, Clone)]
-enum Way {
+pub(super) enum RevocationWay {
+    /// Tokens are deleted here, but stay valid until they expire.
     None,
+    /// The standard revocation endpoint (RFC 7009).
     Standard,
+    /// An empty POST with the access token in a header (`Authorization: Bearer`).
     Bearer(Url),
+    /// A DELETE with the client's credentials (`Authorization: Basic`) and the access token as JSON. `{client_id}` in
+    /// the URL is replaced by the client id.
     Client(String),
 }
 
 impl RevocationWay {
-    /// No revocation: tokens are deleted here, but stay valid until they expire.
-    #[must_use]
-    pub fn none() -> Self {
-        Self(Way::None)
+    pub(super) fn bearer(url: &str) -> Result<Self, ConnectError> {
+        Ok(Self::Bearer(operators("the URL of the revocation", url)?))
     }
 
-    /// The standard revocation endpoint (RFC 7009).
-    #[must_use]
-    pub fn standard() -> Self {
-        Self(Way::Standard)
-    }
-
-    /// An empty POST to a URL with the access token in a header (`Authorization: Bearer`).
-    ///
-    /// # Errors
-    ///
-    /// [`ConnectError::Setting`] if the URL is not allowed.
-    pub fn bearer(url: &str) -> Result<Self, ConnectError> {
-        Ok(Self(Way::Bearer(operators(
-            "the URL of the revocation",
-            url,
-        )?)))
-    }
-
-    /// A DELETE of a URL with the client's credentials (`Authorization: Basic`) and the access token as JSON.
-    /// `{client_id}` in the URL is replaced by the client id.
-    ///
-    /// # Errors
-    ///
-    /// [`ConnectError::Setting`] if the URL is not allowed.
-    pub fn by_client(url: &str) -> Result<Self, ConnectError> {
+    pub(super) fn by_client(url: &str) -> Result<Self, ConnectError> {
         operators("the URL of the revocation", &url.replace(CLIENT_ID, "c-1"))?;
-        Ok(Self(Way::Client(url.to_owned())))
+        Ok(Self::Client(url.to_owned()))
     }
 
     pub(super) async fn revoke(
@@ -71,9 +47,9 @@ impl RevocationWay {
         token: &Secret,
         kind: TokenKind,
     ) -> Result<RevocationOutcome, RevocationError> {
-        match (&self.0, kind) {
-            (Way::None, _) => Ok(RevocationOutcome::NotTaken),
-            (Way::Standard, _) => {
+        match (self, kind) {
+            (Self::None, _) => Ok(RevocationOutcome::NotTaken),
+            (Self::Standard, _) => {
                 let endpoint = TokenEndpoint::new(fetcher, provider, client)?;
                 match endpoint.revoke(token).await {
                     Ok(()) => Ok(RevocationOutcome::Revoked),
@@ -87,17 +63,17 @@ impl RevocationWay {
                 }
             }
             // These endpoints revoke access tokens only.
-            (Way::Bearer(_) | Way::Client(_), TokenKind::Refresh) => {
+            (Self::Bearer(_) | Self::Client(_), TokenKind::Refresh) => {
                 Ok(RevocationOutcome::NotTaken)
             }
-            (Way::Bearer(url), TokenKind::Access) => {
+            (Self::Bearer(url), TokenKind::Access) => {
                 let value = bearer(token).ok_or(RevocationError::Unsendable)?;
                 let headers = HeaderMap::from_iter([(AUTHORIZATION, value)]);
                 let sent = fetcher.request(Method::POST, url, headers, Vec::new());
                 // The response to a token that was revoked before is one of these.
                 judged(&sent.await?, &[400, 401])
             }
-            (Way::Client(url), TokenKind::Access) => {
+            (Self::Client(url), TokenKind::Access) => {
                 let answer = as_client(fetcher, url, client, token).await?;
                 judged(&answer, &[404])
             }

@@ -1,3 +1,5 @@
+use std::collections::BTreeMap;
+
 use askback_core::auth::{BadScopes, Scopes};
 
 #[derive(Debug, Clone)]
@@ -5,9 +7,9 @@ pub(super) struct ScopeRules {
     pub(super) parameter: String,
     pub(super) separator: char,
     /// Scopes that another scope includes, and that responses do not list.
-    pub(super) implied: Vec<(String, Vec<String>)>,
+    pub(super) implied: BTreeMap<String, Vec<String>>,
     pub(super) unlisted: Scopes,
-    pub(super) words: Vec<(String, String)>,
+    pub(super) words: BTreeMap<String, String>,
     /// An optional prefix of scopes without any meaning.
     pub(super) prefix: Option<String>,
 }
@@ -17,9 +19,9 @@ impl Default for ScopeRules {
         Self {
             parameter: "scope".to_owned(),
             separator: ' ',
-            implied: Vec::new(),
+            implied: BTreeMap::new(),
             unlisted: Scopes::new(),
-            words: Vec::new(),
+            words: BTreeMap::new(),
             prefix: None,
         }
     }
@@ -65,7 +67,7 @@ impl ScopeRules {
 
     fn covers(&self, answered: &Scopes, scope: &str) -> bool {
         let is_same = |other: &str| self.bare(other) == self.bare(scope);
-        let brings = |(bigger, smaller): &(String, Vec<String>)| {
+        let brings = |(bigger, smaller): (&String, &Vec<String>)| {
             answered.contains(bigger) && smaller.iter().any(|it| it == scope)
         };
         self.unlisted.contains(scope)
@@ -86,7 +88,7 @@ mod tests {
     #[test]
     fn the_words_of_a_scope_are_found_with_and_without_the_prefix() {
         let rules = ScopeRules {
-            words: vec![("Mail.Read".to_owned(), "Read your mail".to_owned())],
+            words: BTreeMap::from([("Mail.Read".to_owned(), "Read your mail".to_owned())]),
             prefix: Some("https://graph.example/".to_owned()),
             ..ScopeRules::default()
         };
@@ -104,7 +106,7 @@ mod tests {
     fn a_renewal_grants_no_additional_scopes() {
         let scopes = |text: &str| Scopes::parse(text).expect("scopes");
         let rules = ScopeRules {
-            implied: vec![("user".to_owned(), vec!["user:email".to_owned()])],
+            implied: BTreeMap::from([("user".to_owned(), vec!["user:email".to_owned()])]),
             unlisted: scopes("offline_access"),
             prefix: Some("https://graph.example/".to_owned()),
             ..ScopeRules::default()
@@ -132,7 +134,7 @@ mod tests {
     fn an_answer_is_read_by_the_rules_of_the_third_party() {
         let scopes = |text: &str| Scopes::parse(text).expect("scopes");
         let rules = ScopeRules {
-            implied: vec![("user".to_owned(), vec!["user:email".to_owned()])],
+            implied: BTreeMap::from([("user".to_owned(), vec!["user:email".to_owned()])]),
             unlisted: scopes("offline_access"),
             prefix: Some("https://graph.example/".to_owned()),
             ..ScopeRules::default()

@@ -52,16 +52,6 @@ pub(super) struct OAuth {
     pub(super) client: RegisteredClient,
 }
 
-/// How an account is connected.
-#[derive(Debug, Clone, Copy)]
-#[non_exhaustive]
-pub enum Way<'a> {
-    /// The browser goes to the authorization server and returns with a code: [`ThirdParty::begin`].
-    Code,
-    /// The user enters a key on a page: [`ThirdParty::accept_key`].
-    ApiKey(&'a ApiKey),
-}
-
 impl ThirdParty {
     /// Creates a third party with an authorization server, at which this server is a client. `name` is used in URLs and
     /// in the vault: lowercase letters, digits and `-`.
@@ -76,8 +66,8 @@ impl ThirdParty {
         client: RegisteredClient,
     ) -> Result<Self, ConnectError> {
         let revocation = match provider.takes_tokens_back() {
-            true => RevocationWay::standard(),
-            false => RevocationWay::none(),
+            true => RevocationWay::Standard,
+            false => RevocationWay::None,
         };
         let oauth = OAuth { provider, client };
         Self::new(
@@ -118,7 +108,7 @@ impl ThirdParty {
         key: ApiKey,
     ) -> Result<Self, ConnectError> {
         let means = Means::ApiKey(Box::new(key));
-        Self::new(name.into(), title.into(), means, RevocationWay::none())
+        Self::new(name.into(), title.into(), means, RevocationWay::None)
     }
 
     fn new(
@@ -188,20 +178,6 @@ impl ThirdParty {
         self.with(|it| it.api = Some(Vec::new()))
     }
 
-    /// Sets how tokens are revoked.
-    #[must_use]
-    pub fn revocation(self, revocation: RevocationWay) -> Self {
-        self.with(|it| it.revocation = revocation)
-    }
-
-    /// Declares that revoking one token leaves the account's other tokens valid. Most providers do not promise this:
-    /// they revoke everything the user has granted to the client, including a later grant. Without this setting, the
-    /// tokens that a new grant replaces are revoked only once no user has the account connected.
-    #[must_use]
-    pub fn revokes_singly(self) -> Self {
-        self.with(|it| it.revokes_singly = true)
-    }
-
     /// Adds a parameter to each authorization request, such as `access_type`.
     #[must_use]
     pub fn parameter(self, name: impl Into<String>, value: impl Into<String>) -> Self {
@@ -209,55 +185,14 @@ impl ThirdParty {
         self.with(|it| it.parameters.push(parameter))
     }
 
-    /// Sets the name of the scope parameter and the separator of scopes. The defaults are `scope` and a space.
-    #[must_use]
-    pub fn scope_parameter(self, name: impl Into<String>, separator: char) -> Self {
-        let name = name.into();
-        self.with(|it| {
-            it.rules.parameter = name;
-            it.rules.separator = separator;
-        })
-    }
-
-    /// Declares that one scope includes others, so that granting it grants them.
-    #[must_use]
-    pub fn implied_scopes<T: Into<String>>(
-        self,
-        scope: impl Into<String>,
-        implied: impl IntoIterator<Item = T>,
-    ) -> Self {
-        let implied = (scope.into(), implied.into_iter().map(Into::into).collect());
-        self.with(|it| it.rules.implied.push(implied))
-    }
-
     /// Describes for the user what a scope allows, such as "Read your profile".
     #[must_use]
     pub fn scope_words(self, scope: impl Into<String>, words: impl Into<String>) -> Self {
         let words = (scope.into(), words.into());
-        self.with(|it| it.rules.words.push(words))
+        self.with(|it| it.rules.words.extend([words]))
     }
 
-    /// Sets scopes that no response lists, such as `offline_access`. They count as granted.
-    #[must_use]
-    pub fn unlisted_scopes(self, scopes: Scopes) -> Self {
-        self.with(|it| it.rules.unlisted = scopes)
-    }
-
-    /// Sets an optional prefix of scopes without any meaning.
-    #[must_use]
-    pub fn scope_prefix(self, prefix: impl Into<String>) -> Self {
-        let prefix = prefix.into();
-        self.with(|it| it.rules.prefix = Some(prefix))
-    }
-
-    /// Adds an error code for an invalid refresh token, in addition to `invalid_grant`.
-    #[must_use]
-    pub fn refresh_refusal(self, code: impl Into<String>) -> Self {
-        let code = code.into();
-        self.with(|it| it.refusals.push(code))
-    }
-
-    fn with(self, change: impl FnOnce(&mut Inner)) -> Self {
+    pub(super) fn with(self, change: impl FnOnce(&mut Inner)) -> Self {
         let mut inner = Arc::unwrap_or_clone(self.inner);
         change(&mut inner);
         Self {
@@ -289,12 +224,13 @@ impl ThirdParty {
         self.inner.rules.words(scope)
     }
 
-    /// Returns how an account is connected.
+    /// Returns what the page for a key says, if the user enters a key ([`ThirdParty::accept_key`]). Otherwise the browser
+    /// goes to the authorization server ([`ThirdParty::begin`]).
     #[must_use]
-    pub fn way(&self) -> Way<'_> {
+    pub fn key_page(&self) -> Option<&ApiKey> {
         match &self.inner.means {
-            Means::OAuth(_) => Way::Code,
-            Means::ApiKey(key) => Way::ApiKey(key),
+            Means::OAuth(_) => None,
+            Means::ApiKey(key) => Some(key),
         }
     }
 
@@ -333,7 +269,6 @@ impl fmt::Debug for ThirdParty {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ThirdParty")
             .field("name", &self.inner.name)
-            .field("way", &self.way())
             .finish_non_exhaustive()
     }
 }

@@ -15,7 +15,6 @@ pub struct PendingSignIn(pub(crate) SignInRequest);
 /// The serialized form. Private, so that only `write` can serialize a request.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct SignInRequest {
-    #[serde(with = "crate::pending")]
     pub(crate) pending: PendingAuthorization,
     pub(super) nonce: String,
     /// When it started, if the user must sign in again after that.

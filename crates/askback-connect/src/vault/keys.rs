@@ -2,7 +2,6 @@
 
 use std::{
     collections::HashMap,
-    env,
     io::ErrorKind,
     path::Path,
     sync::{Arc, Mutex, PoisonError, RwLock},
@@ -57,7 +56,7 @@ pub struct LocalKeys {
 }
 
 impl LocalKeys {
-    /// Uses the keys of a ring, for example one parsed from a secret store.
+    /// Uses the keys of a ring, for example one parsed from an environment variable, in the format of the key file.
     #[must_use]
     pub fn new(ring: KeyRing) -> Self {
         Self::of(ring, "the key ring of this process".to_owned())
@@ -91,27 +90,6 @@ impl LocalKeys {
         })?;
         let origin = format!("the file {}", path.display());
         Ok(Self::of(keys.ring, origin))
-    }
-
-    /// Reads the keys from an environment variable, in the format of the key file.
-    ///
-    /// # Errors
-    ///
-    /// [`VaultError::Keys`] if it has no key.
-    pub fn environment(variable: &str) -> Result<Self, VaultError> {
-        let text = match env::var(variable) {
-            Ok(text) => Zeroizing::new(text),
-            Err(env::VarError::NotPresent) => {
-                return Err(VaultError::keys(format!("{variable} is not set")));
-            }
-            Err(env::VarError::NotUnicode(_)) => {
-                return Err(VaultError::keys(format!("{variable} is not UTF-8")));
-            }
-        };
-        let ring = text
-            .parse()
-            .map_err(|error| VaultError::keys(format!("{variable}: {error}")))?;
-        Ok(Self::of(ring, format!("the variable {variable}")))
     }
 
     /// Replaces the ring while the vault is in use. Then call [`Vault::rewrap`](super::Vault::rewrap) to wrap the

@@ -49,7 +49,7 @@
 //! Each secret is sealed under its own key, derived from its tenant's data key. The seal is bound to the user, the
 //! provider, the account and the column, so a secret copied to another row does not open. The data keys are stored next
 //! to the records, wrapped by a key-encryption key that the operator keeps elsewhere: in a file ([`LocalKeys::file`]),
-//! in the environment, or in a key management service ([`KeyWrapper`]). A vault does not open without it, and never
+//! in a ring ([`LocalKeys::new`]), or in a key management service ([`KeyWrapper`]). A vault does not open without it, and never
 //! stores plain text.
 //!
 //! Both kinds of keys can be replaced while the vault is in use. [`Vault::rotate`] creates a new data key for a tenant

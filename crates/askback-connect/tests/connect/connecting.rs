@@ -1,17 +1,12 @@
-use std::fs;
-
 use askback_connect::{
-    providers::{
-        AccountGrant, AccountSource, ApiKey, ConnectError, PendingConnection, Providers,
-        ThirdParty, Way,
-    },
+    providers::{AccountGrant, AccountSource, ApiKey, ConnectError, PendingConnection, ThirdParty},
     vault::{Holder, Revoker as _, TokenKind},
 };
 use askback_core::auth::Scopes;
 use askback_oauth::{Provider, RegisteredClient, Secret};
 use serde_json::{Value, json};
 
-use crate::issuer::{Issuer, Reply, Request, fetcher, impatient, signed};
+use crate::issuer::{Issuer, Reply, Request, fetcher, impatient, providers_of, signed};
 use crate::stage::ada;
 
 const REDIRECT: &str = "https://tools.example/connected/git";
@@ -49,6 +44,22 @@ fn provider(issuer: &Issuer) -> Provider {
 
 fn party(issuer: &Issuer) -> ThirdParty {
     with_provider(issuer, provider(issuer))
+}
+
+/// The same third party as [`party`], from a file with these keys. `{own}` is its URL.
+async fn described(issuer: &Issuer, keys: &str) -> ThirdParty {
+    let account = "account = { url = '{own}/user', name = ['/login'] }";
+    let account = if keys.contains("account = ") {
+        ""
+    } else {
+        account
+    };
+    let text = format!(
+        "[git]\nissuer = '{{own}}'\nauthorization_endpoint = '{{own}}/authorize'\n\
+         token_endpoint = '{{own}}/token'\nclient_id = 'c-1'\n{account}\n{keys}\n"
+    );
+    let providers = providers_of(issuer, fetcher(), &text).await;
+    providers.get("git").expect("it is there").clone()
 }
 
 fn with_provider(issuer: &Issuer, provider: Provider) -> ThirdParty {
@@ -295,7 +306,8 @@ async fn fewer_scopes_are_told_apart_and_nothing_is_lost() {
             }
             Err(error) => panic!("{asked}: {error}"),
         }
-        let party = party(&issuer).implied_scopes("repo", ["repo:status"]);
+        let implied = "implied_scopes = { repo = ['repo:status'] }";
+        let party = described(&issuer, implied).await;
         let connected = connect(&party, "repo:status", "code=x")
             .await
             .expect("it is implied");
@@ -323,11 +335,10 @@ async fn answers_in_dialects_are_read() {
     ] {
         let account = Reply::Json(200, json!({"login": "octocat"}));
         let issuer = answering(Reply::Json(200, answer), account).await;
-        let mut provider = provider(&issuer).comma_scopes();
-        if is_apart {
-            provider = provider.code_tokens_at("/authed_user").token_type("user");
-        }
-        let connected = connect(&with_provider(&issuer, provider), "repo gist", "code=x").await;
+        let apart = "code_tokens_at = '/authed_user'\ntoken_types = ['user']";
+        let apart = if is_apart { apart } else { "" };
+        let party = described(&issuer, &format!("comma_answers = true\n{apart}")).await;
+        let connected = connect(&party, "repo gist", "code=x").await;
         match (connected, expected) {
             (Ok(connected), Ok(token)) => assert_eq!(access(&connected), token),
             (Err(error), Err(why)) => assert!(error.to_string().contains(why), "{error}"),
@@ -377,18 +388,17 @@ async fn an_account_has_a_name_if_the_third_party_names_it() {
         let account = json!({"login": "octocat", "id": 42, "team": team});
         let issuer = answering(Reply::Json(200, answer), Reply::Json(200, account)).await;
         let source = match kind {
-            "constant" => Ok(AccountSource::constant("mine")),
-            "document" => AccountSource::document(&issuer.at("/user"), "/login")
-                .map(|it| it.and("/team/name").id("/id").id("/team/id")),
-            "missing id" => AccountSource::document(&issuer.at("/user"), "/login")
-                .map(|it| it.id("/id").id("/team/uid")),
-            "answer" => {
-                let query = json!({"query": "{ viewer }"});
-                AccountSource::answer(&issuer.at("/graphql"), query, "/login")
+            "document" => {
+                "url = '{own}/user', name = ['/login', '/team/name'], id = ['/id', '/team/id']"
             }
-            _ => Ok(AccountSource::claim("email")),
+            "missing id" => "url = '{own}/user', name = ['/login'], id = ['/id', '/team/uid']",
+            "answer" => "url = '{own}/graphql', body = { query = '{ viewer }' }, name = ['/login']",
+            _ => "claim = 'email'",
         };
-        let party = party(&issuer).account(source.expect("a URL"));
+        let party = match kind {
+            "constant" => party(&issuer).account(AccountSource::constant("mine")),
+            _ => described(&issuer, &format!("account = {{ {source} }}")).await,
+        };
         let connected = connect(&party, "repo", "code=x").await;
         match (connected, expected) {
             (Ok(connected), Ok(account)) => {
@@ -427,9 +437,7 @@ async fn a_key_is_taken_if_the_third_party_does() {
             .page("https://git.example/keys");
         let key = key.and_then(|key| key.check(&issuer.at("/me"), "X-Api-Key", "Key "));
         let party = ThirdParty::api_key("git", "Git", key.expect("URLs")).expect("a name");
-        let Way::ApiKey(shown) = party.way() else {
-            panic!("{party:?}");
-        };
+        let shown = party.key_page().expect("it takes a key");
         assert_eq!(shown.hint_text(), Some("One that may read"));
         assert!(shown.page_url().is_some());
         let connected = party.accept_key(&fetcher(), &Secret::new(entered)).await;
@@ -520,20 +528,12 @@ async fn an_endpoint_of_the_file_comes_before_that_of_the_metadata() {
         _ => Reply::Json(400, json!({"error": "unauthorized_client"})),
     });
     let issuer = issuer.await;
-    let folder = tempfile::tempdir().expect("a folder");
-    let path = folder.path().join("providers.toml");
     for (more, expected) in [
         ("", "POST /theirs"),
         ("revocation_endpoint = '{own}/own'", "POST /own"),
     ] {
-        let more = more.replace("{own}", &issuer.url);
-        let text = format!(
-            "[git]\nissuer = '{}'\nclient_id = 'c-1'\n{more}\n",
-            issuer.url
-        );
-        fs::write(&path, text).expect("a file");
-        let providers = Providers::from_file(fetcher(), &path).await;
-        let providers = providers.expect("a file of providers");
+        let text = format!("[git]\nissuer = '{{own}}'\nclient_id = 'c-1'\n{more}\n");
+        let providers = providers_of(&issuer, fetcher(), &text).await;
         let account = Holder::from(&ada()).account("git", "octocat");
         let token = Secret::new("canary-access");
         let revoked = providers.revoke(&account, &token, TokenKind::Access).await;

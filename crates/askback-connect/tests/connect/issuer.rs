@@ -1,7 +1,11 @@
 //! A provider with scripted responses over a real connection, which signs identity tokens.
 
-use std::sync::{Arc, Mutex};
+use std::{
+    fs,
+    sync::{Arc, Mutex},
+};
 
+use askback_connect::providers::Providers;
 use askback_core::limits::Limits;
 use askback_oauth::{Fetcher, Reach, Route};
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
@@ -136,6 +140,22 @@ pub(crate) fn impatient() -> Fetcher {
 
 fn patient(limits: Limits) -> Fetcher {
     Fetcher::new(Reach::anywhere(), &Route::Direct, &limits).expect("HTTP")
+}
+
+/// Providers from a file with this text, in which `{own}` is the URL of the issuer. Next to it, `a.secret` has a secret.
+pub(crate) async fn providers_of(issuer: &Issuer, fetcher: Fetcher, text: &str) -> Providers {
+    let folder = tempfile::tempdir().expect("a folder");
+    let secret = folder.path().join("a.secret");
+    fs::write(&secret, "s-1").expect("a file");
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt as _;
+        fs::set_permissions(&secret, fs::Permissions::from_mode(0o600)).expect("a mode");
+    }
+    let path = folder.path().join("providers.toml");
+    fs::write(&path, text.replace("{own}", &issuer.url)).expect("a file");
+    let providers = Providers::from_file(fetcher, &path).await;
+    providers.expect("a file of providers")
 }
 
 fn key(seed: u8) -> Ed25519KeyPair {

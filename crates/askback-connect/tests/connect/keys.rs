@@ -160,10 +160,6 @@ fn keys_are_read_from_a_file_of_their_owner() {
     assert_eq!(read.active(), Key::new(&[7; 32]).id().to_string());
     fs::write(&path, "# none yet\n").unwrap();
     check(LocalKeys::file(&path), "there is no key");
-    check(
-        LocalKeys::environment("ASKBACK_NO_SUCH_KEY"),
-        "ASKBACK_NO_SUCH_KEY is not set",
-    );
 }
 
 #[cfg(unix)]

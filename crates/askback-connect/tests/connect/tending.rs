@@ -1,31 +1,31 @@
 use std::time::Duration;
 
 use askback_connect::{
-    providers::{ApiKey, ConnectError, Providers, RevocationWay, ThirdParty},
+    providers::{ApiKey, ConnectError, Providers, ThirdParty},
     vault::{
         AccountKey, Holder, RenewalError, Renewer as _, RevocationFailure, RevocationOutcome,
         Revoker as _, TokenKind,
     },
 };
 use askback_core::auth::Scopes;
-use askback_oauth::{Provider, RegisteredClient, Secret};
+use askback_oauth::{Fetcher, Secret};
 use serde_json::{Value, json};
 
-use crate::issuer::{Issuer, Reply, fetcher, impatient};
+use crate::issuer::{Issuer, Reply, fetcher, impatient, providers_of};
 use crate::stage::ada;
 
 fn account(provider: &str) -> AccountKey {
     Holder::from(&ada()).account(provider, "ada-l")
 }
 
-fn party(issuer: &Issuer) -> ThirdParty {
-    let provider = Provider::new(&issuer.url, &issuer.at("/authorize"), &issuer.at("/token"));
-    let provider = provider
-        .expect("plain URLs")
-        .revocation_endpoint(&issuer.at("/revoke"));
-    let client = RegisteredClient::new("c-1").with_secret(Secret::new("s-1"));
-    let party = ThirdParty::oauth("github", "GitHub", provider.expect("a URL"), client);
-    party.expect("a name").refresh_refusal("bad_refresh_token")
+/// The third party `github`, from a file with these keys. `{own}` is its URL.
+async fn github(issuer: &Issuer, fetcher: Fetcher, keys: &str) -> Providers {
+    let text = format!(
+        "[github]\nissuer = '{{own}}'\nauthorization_endpoint = '{{own}}/authorize'\n\
+         token_endpoint = '{{own}}/token'\nclient_id = 'c-1'\nclient_secret = {{ file = 'a.secret' }}\n\
+         refresh_refusals = ['bad_refresh_token']\n{keys}\n"
+    );
+    providers_of(issuer, fetcher, &text).await
 }
 
 #[tokio::test]
@@ -73,7 +73,7 @@ async fn a_refused_refresh_token_is_told_from_a_provider_that_fails() {
             Reply::Json(..) | Reply::Text(_) | Reply::Later(..) => fetcher(),
         };
         let issuer = Issuer::start(move |_, _| reply.clone()).await;
-        let providers = Providers::new(fetcher).with(party(&issuer)).expect("one");
+        let providers = github(&issuer, fetcher, "").await;
         let renewed = providers
             .renew(&account("github"), &Secret::new("r-1"))
             .await;
@@ -96,15 +96,10 @@ async fn a_refused_refresh_token_is_told_from_a_provider_that_fails() {
 async fn tokens_are_given_back_as_each_third_party_takes_them() {
     use RevocationOutcome::{NotTaken, Revoked, Unknown};
     use TokenKind::{Access, Refresh};
-    let standard = |_: &Issuer| RevocationWay::standard();
-    let bearer = |issuer: &Issuer| RevocationWay::bearer(&issuer.at("/gone")).expect("a URL");
-    let client = |issuer: &Issuer| {
-        RevocationWay::by_client(&issuer.at("/apps/{client_id}/token")).expect("a URL")
-    };
-    let none = |_: &Issuer| RevocationWay::none();
-    type Way<'a> = &'a dyn Fn(&Issuer) -> RevocationWay;
-    let standard: Way<'_> = &standard;
-    let (bearer, client, none): (Way<'_>, Way<'_>, Way<'_>) = (&bearer, &client, &none);
+    let standard = "revocation_endpoint = '{own}/revoke'";
+    let bearer = "revocation = { by = 'bearer', url = '{own}/gone' }";
+    let client = "revocation = { by = 'client', url = '{own}/apps/{client_id}/token' }";
+    let none = "";
     let no = |code: &str| json!({"error": code});
     let says_no = |code: &str| json!({"ok": false, "error": code});
     for (way, kind, status, body, line, heard) in [
@@ -220,8 +215,7 @@ async fn tokens_are_given_back_as_each_third_party_takes_them() {
     ] {
         let reply = Reply::Json(status, body);
         let issuer = Issuer::start(move |_, _| reply.clone()).await;
-        let party = party(&issuer).revocation(way(&issuer));
-        let providers = Providers::new(fetcher()).with(party).expect("one");
+        let providers = github(&issuer, fetcher(), way).await;
         let revoked = providers
             .revoke(&account("github"), &Secret::new("t-1"), kind)
             .await;
@@ -249,11 +243,11 @@ async fn tokens_are_given_back_as_each_third_party_takes_them() {
 async fn a_set_has_one_of_each_name() {
     let issuer = Issuer::start(|_, _| Reply::Silence).await;
     let key = ThirdParty::api_key("invoices", "Invoices", ApiKey::new()).expect("a name");
-    let providers = Providers::new(fetcher()).with(party(&issuer)).expect("one");
-    let providers = providers.with(key).expect("two");
+    let providers = github(&issuer, fetcher(), "").await;
+    let providers = providers.with(key.clone()).expect("two");
     let names: Vec<_> = providers.iter().map(ThirdParty::name).collect();
     assert_eq!(names, ["github", "invoices"]);
-    let twice = providers.clone().with(party(&issuer));
+    let twice = providers.clone().with(key);
     assert!(
         matches!(twice, Err(ConnectError::Description { .. })),
         "{twice:?}"

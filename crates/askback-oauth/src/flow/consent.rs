@@ -41,14 +41,15 @@ impl Flow {
             }
         }
         let (url, pending) = request.begin_with(&self.plan.random);
-        let request = SignInRequest::new(
+        let request = SignInRequest {
             url,
-            pending.state().to_owned(),
-            self.plan.server.to_string(),
-            site.resource.title.as_deref().map(shown),
-            issuer.clone(),
-            (site.scopes.clone(), self.more(&site)),
-        );
+            state: pending.state().to_owned(),
+            server: self.plan.server.to_string(),
+            server_name: site.resource.title.as_deref().map(shown),
+            issuer: issuer.clone(),
+            scopes: site.scopes.clone(),
+            more: self.more(&site),
+        };
         Ok((State::Asking(site, client, pending), Action::Show(request)))
     }
 

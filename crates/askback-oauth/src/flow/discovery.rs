@@ -225,7 +225,7 @@ impl Flow {
             scopes = more.union(&scopes).map_err(|bad| wrong(SERVER, bad))?;
         }
         let is_person = matches!(self.plan.way, Way::Person { .. });
-        if is_person && self.plan.offline && issuer.lists_scope(OFFLINE) {
+        if is_person && issuer.lists_scope(OFFLINE) {
             scopes.insert(OFFLINE).map_err(|bad| wrong(SERVER, bad))?;
         }
         Ok((!scopes.is_empty()).then_some(scopes))

@@ -44,7 +44,6 @@ pub(super) struct Plan {
     pub(super) introduction: Introduction,
     /// Scopes that the host always requests.
     pub(super) scopes: Scopes,
-    pub(super) offline: bool,
     /// Whether to bind tokens to a key whenever the issuer supports it.
     pub(super) bound: bool,
     pub(super) random: Random,

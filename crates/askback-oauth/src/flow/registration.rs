@@ -128,7 +128,7 @@ impl Flow {
         let known = site.issuer.grant_types_supported.as_deref();
         let refreshes = known.is_none_or(|known| known.iter().any(|it| it == "refresh_token"));
         let mut grants = vec!["authorization_code"];
-        if self.plan.offline && refreshes {
+        if refreshes {
             grants.push("refresh_token");
         }
         // A client that runs on a user's machine cannot keep a secret.

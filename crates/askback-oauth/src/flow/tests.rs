@@ -35,7 +35,6 @@ fn plan() -> Plan {
             uri: None,
         },
         scopes: Scopes::new(),
-        offline: true,
         bound: false,
         random: Random(Zeroizing::new([7; 64])),
     }

@@ -7,7 +7,7 @@ use askback_oauth::{
     Algorithm, AuthorizationRequest, FetchError, Fetcher, Provider, Reach, RegisteredClient, Route,
     Secret, SigningKey, TokenEndpoint,
 };
-use http::{HeaderMap, HeaderValue, header::AUTHORIZATION};
+use http::{HeaderMap, HeaderValue, Method, header::AUTHORIZATION};
 use serde_json::json;
 use url::Url;
 
@@ -194,8 +194,9 @@ async fn a_token_is_sent_only_to_the_requested_server() {
         let url = Url::parse(&format!("{}/user", issuer.url)).expect("a URL");
         let token = HeaderValue::from_static("Bearer a-1");
         let headers = HeaderMap::from_iter([(AUTHORIZATION, token)]);
-        let fetched = fetcher(Reach::anywhere()).get_with(&url, headers).await;
-        match fetched {
+        let fetcher = fetcher(Reach::anywhere());
+        let fetched = fetcher.request(Method::GET, &url, headers, Vec::new());
+        match fetched.await {
             Ok(fetched) if is_read => {
                 assert_eq!(fetched.status, status);
                 assert_eq!(fetched.json(), Some(json!({"login": "ada"})));
@@ -218,7 +219,7 @@ async fn no_request_is_sent_to_a_forbidden_address() {
     let inside = TokenEndpoint::new(&fetcher(Reach::internet()), &provider, &client);
     let inside = inside.expect("its own client");
     let error = inside
-        .client_credentials(None)
+        .refresh(&Secret::new("r"))
         .await
         .expect_err("out of reach");
     assert!(

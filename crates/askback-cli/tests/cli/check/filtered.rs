@@ -75,19 +75,16 @@ fn faults_of_messages_are_found() {
         "BA-12",
     );
     finds(new, "", "/no-such-method/s/-32601/-32042/", "BA-02 BA-18");
-    finds(new, "", "/askback-check:/s/-32602/-32002/", "BA-17 RE-09");
+    finds(new, "", "/askback-check:/s/-32602/-32002/", "RE-09");
     let nobody = r#"s/^.*cancelled.*askback-nobody.*$/{"jsonrpc":"2.0","id":99,"method":"ping"}/"#;
     finds(old, nobody, "", "BA-20 CA-19");
     // A server without `ping` responds with an error; the error is checked.
     let pong = r#"s/"result":{}}/"error":{"code":-32601,"message":"no"}}/"#;
     finds(old, "", pong, "PI25-01");
-    let broken = r#"s/^.*cancelled","params":{}.*$/{"jsonrpc":"2.0","id":99,"method":"ping"}/"#;
-    finds(old, broken, "", "BA-20 CA-21");
     let answers = r#"s/^.*askback-unknown.*$/{"jsonrpc":"2.0","id":99,"method":"ping"}/"#;
     finds(old, answers, "", "BA-20");
-    finds("2025-03-26", r"s/^\[.*$//", "", "BA24-05");
     finds(old, "", "1i listening", "ST-03");
-    finds(new, "", r#"s/-32022/-32099/"#, "BA-16 VE-01");
+    finds(new, "", r#"s/-32022/-32099/"#, "VE-01");
 }
 
 #[test]
@@ -113,8 +110,6 @@ fn messages_that_clients_refuse_are_found() {
 fn faults_of_greetings_are_found() {
     let (old, new) = ("2025-11-25", "2026-07-28");
     finds(old, "", r#"s/"serverInfo":{/"info":{/"#, "LI25-05");
-    let other = r#"s/"protocolVersion":"1999-01-01"/"protocolVersion":"2024-11-05"/"#;
-    finds(old, other, "", "LI25-12");
     finds(
         old,
         r#"s/"protocolVersion":"1999-01-01"/"a":1/"#,
@@ -122,9 +117,7 @@ fn faults_of_greetings_are_found() {
         "LI25-11",
     );
     let nothing = r#"s/"capabilities":{/"a":{/"#;
-    finds(new, "", nothing, "CO-02 DI-01 PR-02 RE-01 TO-05");
-    let capable = r#"s/"_meta":{"io.modelcontextprotocol\/clientInfo"/"_meta":{"io.modelcontextprotocol\/clientCapabilities":{},"io.modelcontextprotocol\/clientInfo"/"#;
-    finds(new, capable, "", "BA-43");
+    finds(new, "", nothing, "DI-01 PR-02 RE-01 TO-05");
     finds(new, "", "s/subscriptions.acknowledged/a/", "SU-01 SU-02");
     let same = r#"/"id":1,/s/"protocolVersion":"2025-11-25"/"protocolVersion":"1999-01-01"/"#;
     let ran = check(old, "", same);
@@ -188,20 +181,7 @@ fn faults_of_lists_are_found() {
         )
     };
     finds(old, &ping(r"prompts\/get"), "", "PR-11");
-    finds(
-        old,
-        r#"s/"method":"completion\/complete"/"method":"ping"/"#,
-        "",
-        "CO-03",
-    );
     finds(old, "", r#"s/"code":-32002/"code":-32603/"#, "RE25-01");
-    finds(
-        new,
-        r#"s/"method":"completion\/complete"/"method":"a"/"#,
-        "",
-        "CO-03",
-    );
-    finds(old, "", r#"s/"completions":{/"a":{/"#, "CO-02");
     finds(new, "", r#"s/"tools":\[/"a":[/"#, "TO-06");
     finds(new, "", r#"s/"prompts":\[/"a":[/"#, "PR-03");
     finds(new, "", r#"s/"resources":\[/"a":[/"#, "RE-02");
@@ -312,7 +292,7 @@ fn faults_of_tools_that_change_nothing_are_found() {
     let ran = run
         .and(&["--protocol", "2025-11-25", "--", "sh", "-c", CARELESS])
         .run();
-    let expected = "LO25-02 PG-09 PO-04 PO-07 TO-31 TO-32 TO-35";
+    let expected = "PG-09 PO-04 PO-07 TO-31 TO-32 TO-35";
     assert_eq!(findings(&ran), ids(expected), "{}", ran.stdout);
 }
 

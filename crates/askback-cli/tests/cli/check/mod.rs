@@ -225,43 +225,6 @@ fn a_server_that_proved_deaf_is_tried_no_further() {
         .prints("× The server left 6 requests in");
 }
 
-#[cfg(unix)]
-#[test]
-fn a_state_is_tried_after_its_time_and_by_another_where_that_is_said() {
-    let agency = Agency::start("check-bound-agency", &[]);
-    let words = [
-        "check",
-        "--json",
-        "--protocol",
-        "2026-07-28",
-        "--lapse",
-        "1",
-    ];
-    let run = Run::new("check-bound", &words);
-    // Without a sign-in the agency cannot distinguish users, and its states are valid for longer.
-    let url = format!("{{\"url\":\"http://{}/mcp\"}}", agency.address);
-    let dan = url.replace("/mcp", "/other");
-    let servers = format!("{{\"mcpServers\":{{\"ada\":{url},\"bob\":{url},\"dan\":{dan}}}}}");
-    let file = run.scratch.file("servers.json", &servers);
-    let run = run.and(&TOOLS[..4]);
-    let ran = run
-        .and(&["--server", "ada", "--config", &file, "--other", "bob"])
-        .run();
-    assert_eq!(findings(&ran), ids("MR-08 MR-09"), "{}", ran.stdout);
-    // The broken rule is not a MUST.
-    ran.expect(0);
-    let run = Run::new("check-other-server", &["check", "--server", "ada"]);
-    let file = run.scratch.file("servers.json", &servers);
-    run.and(&["--config", &file, "--other", "dan"])
-        .run()
-        .expect(2)
-        .says("dan is another server than ada: it is not at the same URL");
-    let run = Run::new("check-other", &["check", "--other", "bob"]);
-    run.on_travel()
-        .expect(2)
-        .says("--other is for a server at a URL");
-}
-
 /// A server that answers the handshake, and exits with a message on stderr after the next request. It first closes its
 /// output and waits for the end of its input, so that the end of the output is read before the message.
 #[cfg(unix)]

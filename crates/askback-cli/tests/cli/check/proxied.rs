@@ -188,9 +188,7 @@ fn the_agency_keeps_everything_over_http() {
     let ran = run.and(&["--url", &url]).run().expect(0);
     assert_eq!(findings(&ran), BTreeSet::new());
     let report = ran.json();
-    for id in [
-        "HT-03", "HT-24", "HT-61", "HT25-31", "HT25-32", "HT25-38", "SU-02",
-    ] {
+    for id in ["HT-03", "HT-24", "HT-61", "HT25-31", "HT25-32", "SU-02"] {
         assert!(super::kept(&report).contains(&id), "{id}: {report:#}");
     }
 }
@@ -215,18 +213,13 @@ fn faults_of_http_are_found() {
     finds(old, &[], created, "HT25-06");
     finds(new, &[], created, "HT-11");
     let taken = Fault {
-        head: |request, head| {
-            let is_unknown = request.header("mcp-protocol-version") == Some("1999-01-01");
-            let meta = &request.message()["params"]["_meta"];
-            let is_bare = meta["io.modelcontextprotocol/clientCapabilities"].is_null();
-            match is_unknown || is_bare {
-                true => status("400 Bad Request", head, "200 OK"),
-                false => head,
-            }
+        head: |request, head| match request.header("mcp-protocol-version") == Some("1999-01-01") {
+            true => status("400 Bad Request", head, "200 OK"),
+            false => head,
         },
         ..fault
     };
-    finds(new, &[], taken, "BA-44 HT-23");
+    finds(new, &[], taken, "HT-23");
     let incapable = Fault {
         head: |request, head| match request.method().as_str() {
             "tools/call" if request.header("mcp-name") != Some("askback-other") => {
@@ -247,11 +240,6 @@ fn faults_of_http_are_found() {
         ..fault
     };
     finds(new, &modern, open, "HT-69");
-    let minting = Fault {
-        head: |_, head| head.replacen("\r\n", "\r\nmcp-session-id: a\r\n", 1),
-        ..fault
-    };
-    finds(new, &modern, minting, "HT-70");
     let html = Fault {
         head: |request, head| match request.method().as_str() {
             "ping" | "server/discover" => head.replace("application/json", "text/json"),
@@ -293,15 +281,6 @@ fn faults_of_http_are_found() {
         ..fault
     };
     finds(old, &[], session, "HT25-31");
-    let version = Fault {
-        request: |request, _| {
-            if request.header("mcp-protocol-version") == Some("1999-01-01") {
-                request.set("mcp-protocol-version", Some("2025-11-25"));
-            }
-        },
-        ..fault
-    };
-    finds(old, &[], version, "HT25-38");
 }
 
 #[test]

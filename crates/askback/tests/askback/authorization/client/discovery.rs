@@ -245,33 +245,19 @@ async fn scopes_are_chosen_as_the_server_says() {
 #[tokio::test]
 async fn a_refresh_token_is_asked_for_where_it_can_be_had() {
     let cases = [
-        (
-            json!(["a", "offline_access"]),
-            true,
-            Some("a offline_access"),
-        ),
-        (json!(["a", "offline_access"]), false, Some("a")),
-        (json!(["a"]), true, Some("a")),
-        (json!(null), true, Some("a")),
+        (json!(["a", "offline_access"]), Some("a offline_access")),
+        (json!(["a"]), Some("a")),
+        (json!(null), Some("a")),
     ];
-    for (listed, wanted, expected) in cases {
+    for (listed, expected) in cases {
         let world = World::new().await;
         world.resource(|it| it["scopes_supported"] = json!(["a"]));
         world.issuer(|it| it["scopes_supported"] = listed);
-        let mut authorization = world.authorization();
-        if !wanted {
-            authorization = authorization.without_refresh();
-        }
-        world
-            .connect_with(&authorization)
-            .await
-            .unwrap()
-            .close()
-            .await;
+        world.connect().await.unwrap().close().await;
         assert_eq!(world.browser.asked("scope"), [expected.map(str::to_owned)]);
         let registered = world.server.asked();
         let registered = registered.iter().find(|it| it.path == "/register").unwrap();
         let grants = registered.body["grant_types"].as_array().unwrap();
-        assert_eq!(grants.contains(&json!("refresh_token")), wanted);
+        assert!(grants.contains(&json!("refresh_token")));
     }
 }
