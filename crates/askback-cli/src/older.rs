@@ -27,6 +27,18 @@ pub fn is_meant(said: &str) -> bool {
         .any(|words| said.contains(words))
 }
 
+/// The maximum length of such a message, in bytes. The longest known one has about 160.
+const MAX_MESSAGE: usize = 500;
+
+/// Like [`is_meant`], for a decision without a person. A tool may print text about the protocol, so the text must be
+/// short and say why the request is not possible.
+pub fn is_surely_meant(said: &str) -> bool {
+    let names_why = ["2026-07-28", "back-channel"]
+        .iter()
+        .any(|words| said.contains(words));
+    said.len() <= MAX_MESSAGE && names_why && is_meant(said)
+}
+
 /// Like [`is_meant`], for a protocol error that names the request.
 pub fn is_meant_by_error(message: &str) -> bool {
     is_meant(message) || ASKS.iter().any(|method| message.contains(method))
@@ -116,8 +128,14 @@ impl AskingRevision {
         match &known.claims {
             // In 2026-07-28, the greeting need not have a name and version.
             None => self.keep(Some(claims), known.since),
-            Some(known) if *known != claims => self.change(|all| _ = all.remove(&self.server)),
+            Some(known) if *known != claims => self.forget(),
             Some(_) => {}
+        }
+    }
+
+    pub fn forget(&self) {
+        if self.known().contains_key(&self.server) {
+            self.change(|all| _ = all.remove(&self.server));
         }
     }
 
@@ -154,9 +172,15 @@ mod tests {
         let typescript = "Server-to-client requests are not available on protocol revision 2026-07-28: 'elicitation/create' cannot be sent while serving a request on that revision.";
         let rmcp = "server-to-client requests are not allowed on protocol 2026-07-28 or later; return InputRequiredResult instead";
         for said in [fastmcp, sdk, typescript, rmcp] {
-            assert!(is_meant(said) && is_meant_by_error(said), "{said}");
+            assert!(is_surely_meant(said) && is_meant_by_error(said), "{said}");
         }
         assert!(is_meant_by_error("roots/list is not supported"));
+        for printed in [
+            &format!("{fastmcp}\n{}", "12 files were deleted\n".repeat(40)),
+            "spec.md: a server-initiated request is sent on the session",
+        ] {
+            assert!(!is_surely_meant(printed), "{printed}");
+        }
         for other in ["no pizza left", "the server is overloaded"] {
             assert!(!is_meant(other) && !is_meant_by_error(other), "{other}");
         }

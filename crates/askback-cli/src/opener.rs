@@ -104,8 +104,14 @@ impl Opener {
             }
         };
         let older = self.older.clone();
+        let is_only_older = self.protocol == Protocol::Only(older::REVISION);
         Ok(Box::pin(async move {
-            let client = opening.await?;
+            // A server that does not speak the remembered revision is tried in the newest next time.
+            let client = opening.await.inspect_err(|_| {
+                if is_only_older {
+                    older.forget();
+                }
+            })?;
             older.greeted(older::claims(&client));
             Ok(client)
         }))

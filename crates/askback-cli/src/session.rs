@@ -357,7 +357,7 @@ impl Session {
         let is_newest = self.client.revision() == Revision::LATEST;
         let may_choose =
             self.opener.protocol == Protocol::Auto && self.opener.role == Role::default();
-        if !is_newest || !may_choose || !older::is_meant(said) {
+        if !is_newest || !may_choose || !older::is_surely_meant(said) {
             return None;
         }
         self.opener

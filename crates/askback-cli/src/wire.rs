@@ -154,8 +154,13 @@ impl WireLog {
         if let Some(traced) = &*traced {
             return Ok(Arc::clone(traced));
         }
-        let file =
-            private_file::create_new(path).map_err(|error| Error::unwritten(path, &error))?;
+        // A device or pipe keeps nothing that could be overwritten.
+        let is_stream = path.metadata().is_ok_and(|found| !found.is_file());
+        let file = match is_stream {
+            true => private_file::append(path),
+            false => private_file::create_new(path),
+        };
+        let file = file.map_err(|error| Error::unwritten(path, &error))?;
         let (most, left) = (self.trace_bytes, self.trace_bytes);
         let file = Arc::new(Mutex::new(Some(TraceFile { file, most, left })));
         Ok(Arc::clone(traced.insert(file)))

@@ -24,7 +24,7 @@
 
 use std::{env, error::Error, path::Path, process::ExitCode, time::Duration};
 
-use lab::chaos::{self, BusKind, Settings};
+use lab::chaos::{self, BusKind, JournalKind, Settings};
 
 const USAGE: &str = "usage: chaos [--calls N] [--at-once N] [--nodes N] [--client WORD]… [--seed N] [--folder FOLDER] \
     [--journal sqlite|postgres|none] [--bus none|sqlite|postgres|nats|redis] [--balancer own|haproxy|nginx] [--kill-engine] \
@@ -86,6 +86,9 @@ async fn main() -> Result<ExitCode, Box<dyn Error + Send + Sync>> {
     settings.bus = bus.unwrap_or(settings.journal.own_bus());
     if !settings.bus.fits(settings.journal) {
         return Err(format!("a bus over {} needs the same journal", settings.bus).into());
+    }
+    if settings.journal == JournalKind::None && settings.nodes != 1 {
+        return Err("processes without a journal are no fleet: add --nodes 1".into());
     }
     lab::bench::open_many_files();
     let (line, holds) = match task {

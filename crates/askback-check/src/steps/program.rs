@@ -145,18 +145,21 @@ Uvicorn running on => It serves HTTP: reach it with --url, or have it use standa
 ddress already in use => It serves HTTP at a port that another process has: stop that process, or reach it with --url.
 KeyError => A key is missing, which is often a variable of the environment: set it before the command, or in the `env` of its entry.";
 
+/// The first line of a Python traceback. The error comes after the stack.
+const TRACEBACK: &str = "Traceback (most recent call last):";
+
 /// Returns advice for the last line that is known. A runtime's last lines say why it ended.
 pub(super) fn advice(lines: &[String]) -> Option<&'static str> {
+    // Output before an uncaught error did not end the process.
+    let error = lines.iter().rposition(|line| line.contains(TRACEBACK));
+    let lines = error.map_or(lines, |at| &lines[at..]);
     let is_code = |line: &&String| line.starts_with(char::is_whitespace);
-    lines
-        .iter()
-        .rev()
-        .filter(|it| !is_code(it))
-        .find_map(|line| {
-            let mut known = KNOWN.lines().filter_map(|known| known.split_once(" => "));
-            let (_, advice) = known.find(|(words, _)| line.contains(words))?;
-            Some(advice)
-        })
+    let mut lines = lines.iter().rev().filter(|line| !is_code(line));
+    lines.find_map(|line| {
+        let mut known = KNOWN.lines().filter_map(|known| known.split_once(" => "));
+        let (_, advice) = known.find(|(words, _)| line.contains(words))?;
+        Some(advice)
+    })
 }
 
 /// Advice for a program that exits at once without an error or output.
@@ -245,7 +248,11 @@ mod tests {
                 "ModuleNotFoundError: No module named 'a.b'; 'a' is not a package".into(),
                 "has the name of a package",
             ),
-            (own, ""),
+            // What the program printed before its own error did not end it.
+            (
+                format!("No module named 'colorama', so there are no colours\n{own}"),
+                "",
+            ),
             ("out of luck".into(), ""),
         ] {
             let lines: Vec<String> = lines.lines().map(str::to_owned).collect();

@@ -155,6 +155,9 @@ async fn watch(
 /// The watched URIs that the server neither lists nor has a template for. None if it cannot list its resources, or has
 /// a template that fits any URI.
 async fn unlisted<'a>(client: &Client, uris: &'a [String]) -> Vec<&'a str> {
+    if uris.is_empty() {
+        return Vec::new();
+    }
     let Ok(resources) = client.resources().await else {
         return Vec::new();
     };

@@ -361,7 +361,7 @@ pub async fn run(mut args: WrapArgs, outcome: &mut Outcome) -> Result<(), Error>
             "the server's questions are refused if the client cannot answer them: --answers FILE answers them",
         );
     }
-    let older = opener.older.clone();
+    let (older, found) = (opener.older.clone(), opener.older.clone());
     let bridge = match opener.reach {
         Reach::Start(command) => Bridge::new(move || command.clone().child()),
         Reach::Address(address) => {
@@ -383,7 +383,19 @@ pub async fn run(mut args: WrapArgs, outcome: &mut Outcome) -> Result<(), Error>
         })
         .on_event(move |event| events.event(event))
         .mark_clients(MARK)
-        .asks_in_older(move |failure| asks_in_older(&older, failure))
+        .asks_in_older(
+            move |failure| match failure {
+                Some(said) => older::is_surely_meant(said),
+                None => older.is_older(now()),
+            },
+            move || {
+                found.keep(None, now());
+                note(words!(
+                    "the server can ask up to {} only, and is connected in it",
+                    older::REVISION.as_str()
+                ));
+            },
+        )
         .hold(move |client, has_progress| Hold {
             after: match hold {
                 Some(seconds) => Duration::from_secs(seconds),
@@ -540,22 +552,6 @@ fn keep_model_keys(target: &mut Target) {
             command.withheld.push(name.to_owned());
         }
     }
-}
-
-/// Whether the server is known to ask only in an older revision, or this text of a failed call says so.
-fn asks_in_older(server: &AskingRevision, failure: Option<&str>) -> bool {
-    let Some(said) = failure else {
-        return server.is_older(now());
-    };
-    let is_older = older::is_meant(said);
-    if is_older {
-        server.keep(None, now());
-        note(words!(
-            "the server can ask up to {} only, and is connected in it, if it speaks it",
-            older::REVISION.as_str()
-        ));
-    }
-    is_older
 }
 
 fn note(words: impl Into<Words>) {

@@ -131,6 +131,13 @@ impl Providers {
             let why = format!("this is not TOML: {}", error.message());
             unread(error, why)
         })?;
+        if let Some((name, _)) = tables.iter().find(|(_, value)| !value.is_table()) {
+            return Err(BadProvidersFile::Provider {
+                path: path.display().to_string(),
+                provider: name.clone(),
+                why: format!(": it must be a table, which begins with [{name}]"),
+            });
+        }
         let entries: Result<BTreeMap<String, Entry>, _> = toml::from_str(text);
         let entries = entries.map_err(|error| {
             let why = fault(error.message());

@@ -147,8 +147,14 @@ impl Answers for NoAnswers {
 /// How calls of a client are held, by its description and whether it takes progress.
 type HoldFor = Arc<dyn Fn(&Implementation, bool) -> Hold + Send + Sync>;
 
-/// Whether a server asks only on a session, by the text of a failed call.
-type IsOlder = Arc<dyn Fn(Option<&str>) -> bool + Send + Sync>;
+/// What recognizes servers that ask only on a session.
+#[derive(Clone)]
+struct OlderRule {
+    /// Whether a server is known for it, or the text of a failed call says so.
+    is_older: Arc<dyn Fn(Option<&str>) -> bool + Send + Sync>,
+    /// Called when such a server was connected with a session.
+    found: Arc<dyn Fn() + Send + Sync>,
+}
 
 /// Connects each client to its own upstream server.
 ///
@@ -164,7 +170,7 @@ pub struct Bridge {
     /// The suffix of client titles.
     mark: String,
     hold: Option<HoldFor>,
-    is_older: Option<IsOlder>,
+    older: Option<OlderRule>,
     limits: Limits,
 }
 
@@ -177,7 +183,7 @@ impl Bridge {
             event: None,
             mark: String::new(),
             hold: None,
-            is_older: None,
+            older: None,
             limits: Limits::default(),
         }
     }
@@ -223,14 +229,18 @@ impl Bridge {
     /// Sets what recognizes a server that speaks 2026-07-28 but can ask only in older revisions. `is_older` gets `None`
     /// when a client of 2026-07-28 connects, and later the text of each call that failed.
     ///
-    /// Such a server is connected with a session, if it has sessions. The call that failed is not repeated, because it
+    /// Such a server is connected with a session, if it has sessions, and `found` is called. The call that failed is not repeated, because it
     /// may have had an effect before it asked. Its result says that it can be made again.
     #[must_use]
     pub fn asks_in_older(
         mut self,
         is_older: impl Fn(Option<&str>) -> bool + Send + Sync + 'static,
+        found: impl Fn() + Send + Sync + 'static,
     ) -> Self {
-        self.is_older = Some(Arc::new(is_older));
+        self.older = Some(OlderRule {
+            is_older: Arc::new(is_older),
+            found: Arc::new(found),
+        });
         self
     }
 
@@ -281,9 +291,9 @@ impl Bridge {
         let (mut kept, mut replaced) = (Vec::new(), None);
         let connected = {
             let is_older = self
-                .is_older
+                .older
                 .as_ref()
-                .is_some_and(|is_older| is_older(None));
+                .is_some_and(|rule| (rule.is_older)(None));
             let has_session = client.revision.era() == Era::Legacy || is_older;
             let mut connecting = pin!(self.connect(&client, &session, has_session));
             loop {
@@ -372,18 +382,27 @@ impl Bridge {
         session: &Arc<Session>,
         upstream: &Client,
     ) -> Option<Arc<OlderServer>> {
-        let is_older = self.is_older.clone()?;
-        if [client.revision, upstream.revision()] != [Revision::V2026_07_28; 2] {
+        let rule = self.older.clone()?;
+        let revisions = [client.revision, upstream.revision()];
+        if revisions
+            .iter()
+            .any(|revision| revision.era() != Era::Modern)
+        {
             return None;
         }
         let (bridge, client) = (self.clone(), client.clone());
         let session = Arc::downgrade(session);
-        Some(Arc::new(OlderServer::new(is_older, move || {
+        Some(Arc::new(OlderServer::new(rule, move || {
             let (bridge, client) = (bridge.clone(), client.clone());
             let session = session.upgrade();
             Box::pin(async move {
                 let session = Arc::new(session?.beside());
-                let upstream = bridge.connect(&client, &session, true).await.ok()?;
+                let connected = bridge.connect(&client, &session, true).await;
+                let upstream = connected
+                    .inspect_err(|error| {
+                        session.note(format!("the server was not connected again: {error}"));
+                    })
+                    .ok()?;
                 if upstream.revision().era() == Era::Modern {
                     upstream.close().await;
                     return None;

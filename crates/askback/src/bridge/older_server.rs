@@ -10,15 +10,15 @@ use serde_json::value::RawValue;
 use tokio::sync::OnceCell;
 
 use super::{
-    ForwardCtx, Forwarded, IsOlder,
+    ForwardCtx, Forwarded, OlderRule,
     held::LiveCall,
-    upstream::{Upstream, call_error},
+    upstream::{Upstream, call_error, is_later_round, target},
 };
 use crate::error::Result;
 
 /// The second connection to a server.
 pub(super) struct OlderServer {
-    is_older: IsOlder,
+    rule: OlderRule,
     connect: Connect,
     /// `None` if the server has no sessions.
     upstream: OnceCell<Option<Box<Upstream>>>,
@@ -28,24 +28,29 @@ type Connect = Box<dyn Fn() -> BoxFuture<'static, Option<Upstream>> + Send + Syn
 
 impl OlderServer {
     pub(super) fn new(
-        is_older: IsOlder,
+        rule: OlderRule,
         connect: impl Fn() -> BoxFuture<'static, Option<Upstream>> + Send + Sync + 'static,
     ) -> Self {
         Self {
-            is_older,
+            rule,
             connect: Box::new(connect),
             upstream: OnceCell::new(),
         }
     }
 
-    /// Answers a request through the second connection, if there is one.
+    /// Answers a call through the second connection, if there is one. A round that the first connection began, and
+    /// all other requests, stay there: a server that runs here is another process with its own memory.
     pub(super) async fn answer(
         &self,
         request: &OtherRequest,
         ctx: &ForwardCtx,
         held: Option<&Arc<LiveCall>>,
     ) -> Option<Result<Forwarded>> {
+        target(request)?;
         let upstream = self.upstream.get()?.as_ref()?;
+        if is_later_round(request) && !upstream.is_parked(request, ctx) {
+            return None;
+        }
         let (request, ctx) = (request.clone().into(), ctx.clone());
         Some(upstream.answer_boxed(request, ctx, held).await)
     }
@@ -57,14 +62,20 @@ impl OlderServer {
         request: &OtherRequest,
         failure: &str,
     ) -> Option<Result<Forwarded>> {
-        if !(self.is_older)(Some(failure)) {
+        target(request)?;
+        if !(self.rule.is_older)(Some(failure)) {
             return None;
         }
-        let connecting = async { (self.connect)().await.map(Box::new) };
+        let connecting = async {
+            let upstream = (self.connect)().await?;
+            (self.rule.found)();
+            Some(Box::new(upstream))
+        };
         let upstream = self.upstream.get_or_init(|| connecting).await.as_ref()?;
         let why = format!(
-            "The call failed when the server wanted to ask a person: it asks only in older revisions. It is connected in \
-             {} now. Call `{}` again with the same arguments, and the person is asked. Do not ask the user yourself.",
+            "The call failed, it seems because the server wanted to ask a person: it asks only in older revisions. It is \
+             connected in {} now. Call `{}` again with the same arguments, and the person is asked. Do not ask the user \
+             yourself. The server said: {failure}",
             upstream.revision.as_str(),
             request.target().unwrap_or_default(),
         );

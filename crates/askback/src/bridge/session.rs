@@ -24,7 +24,7 @@ use tokio::{
 };
 
 use super::{
-    Answers, ForwardClient, ForwardCtx,
+    Answers, ForwardClient, ForwardCtx, Withdrawal,
     held::{LiveCall, LiveCalls},
     park::{Park, Parks},
     task_questions::TaskQuestions,
@@ -342,8 +342,12 @@ impl Session {
     }
 
     /// Answers a question of a server's task, which belongs to no call in progress.
-    pub(super) async fn answer_for_task(&self, question: HostQuestion) -> Result<InputResponse> {
-        self.answers.answer(question).await
+    pub(super) async fn answer_for_task(
+        &self,
+        question: HostQuestion,
+        withdrawal: Withdrawal,
+    ) -> Result<InputResponse> {
+        self.answers.answer_unless(question, withdrawal).await
     }
 
     /// If this call already opened the link, returns how long to wait before giving the same answer again.

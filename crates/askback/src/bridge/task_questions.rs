@@ -4,6 +4,7 @@
 use std::{
     collections::{BTreeMap, HashMap},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
 };
 
 use askback_core::{
@@ -15,14 +16,15 @@ use askback_core::{
 };
 use serde::Serialize;
 use serde_json::value::RawValue;
+use tokio::time::sleep;
 
 use super::{
-    ForwardCtx,
+    ForwardCtx, Withdrawal, WithdrawalReason,
     session::AbortOnDrop,
     upstream::{Upstream, target},
 };
 use crate::{
-    client::{CallTarget, ClientError, HostQuestion},
+    client::{CallTarget, HostQuestion},
     error::{Error, Result},
 };
 
@@ -32,6 +34,13 @@ const MAX_TASKS: usize = 256;
 /// The limit on the open questions of one task. Others wait.
 const MAX_QUESTIONS_PER_TASK: usize = 64;
 
+/// The pauses before an answer that did not reach its task is sent again.
+const PAUSES: [Duration; 3] = [
+    Duration::from_secs(1),
+    Duration::from_secs(5),
+    Duration::from_secs(25),
+];
+
 /// The tasks of one client, by their ids.
 #[derive(Default)]
 pub(super) struct TaskQuestions(Mutex<BTreeMap<String, TaskRecord>>);
@@ -40,6 +49,8 @@ pub(super) struct TaskQuestions(Mutex<BTreeMap<String, TaskRecord>>);
 struct TaskRecord {
     /// The call that became the task.
     target: Option<CallTarget>,
+    /// Why its questions are withdrawn, if the server did not do it.
+    withdrawal: Withdrawal,
     /// The work on its questions, by key. It is kept until the server no longer lists the question, so that the
     /// question is asked once.
     questions: HashMap<String, AbortOnDrop>,
@@ -57,13 +68,27 @@ impl TaskQuestions {
         }
     }
 
-    /// Withdraws the questions of a task.
-    pub(super) fn end(&self, id: &str) {
-        self.lock().remove(id);
+    /// Withdraws the questions of a task. The reason is `None` if the server ended the task.
+    fn end(&self, id: &str, reason: Option<WithdrawalReason>) {
+        let task = self.lock().remove(id);
+        if let (Some(task), Some(reason)) = (task, reason) {
+            task.withdrawal.set(reason);
+        }
     }
 
+    /// Withdraws the questions of all tasks, because the client is gone.
     pub(super) fn end_all(&self) {
-        self.lock().clear();
+        let tasks = std::mem::take(&mut *self.lock());
+        for task in tasks.values() {
+            task.withdrawal.set(WithdrawalReason::ClientGone);
+        }
+    }
+
+    /// Lets the next `tasks/get` ask a question again.
+    fn forget(&self, id: &str, key: &str) {
+        if let Some(task) = self.lock().get_mut(id) {
+            task.questions.remove(key);
+        }
     }
 
     /// Withdraws the questions that the task no longer lists, and begins the work on new ones.
@@ -71,7 +96,7 @@ impl TaskQuestions {
         &self,
         id: &str,
         listed: Vec<(String, InputRequest)>,
-        work: impl Fn(Option<CallTarget>, String, InputRequest) -> AbortOnDrop,
+        work: impl Fn(&TaskRecord, String, InputRequest) -> AbortOnDrop,
     ) {
         if !self.lock().contains_key(id) {
             self.begin(id.to_owned(), None);
@@ -85,7 +110,7 @@ impl TaskQuestions {
         for (key, question) in listed {
             let has_room = task.questions.len() < MAX_QUESTIONS_PER_TASK;
             if has_room && !task.questions.contains_key(&key) {
-                let asking = work(task.target.clone(), key.clone(), question);
+                let asking = work(task, key.clone(), question);
                 task.questions.insert(key, asking);
             }
         }
@@ -116,7 +141,7 @@ impl Upstream {
             "tasks/get" => self.without_task_questions(ctx, result),
             "tasks/cancel" => {
                 if let Some(id) = request.target() {
-                    tasks.end(id);
+                    tasks.end(id, Some(WithdrawalReason::CallCancelled));
                 }
                 Ok(result)
             }
@@ -135,7 +160,7 @@ impl Upstream {
             return Ok(result);
         };
         if task.status.is_terminal() {
-            tasks.end(&task.task_id);
+            tasks.end(&task.task_id, None);
             return Ok(result);
         }
         let listed = task.input_requests.unwrap_or_default();
@@ -143,8 +168,8 @@ impl Upstream {
             .into_iter()
             .partition(|(_, question)| self.is_for_client(question, ctx));
         let is_changed = !others.is_empty();
-        tasks.ask(&task.task_id, others, |target, key, question| {
-            self.ask_for_task(task.task_id.clone(), target, key, question, ctx)
+        tasks.ask(&task.task_id, others, |record, key, question| {
+            self.ask_for_task(task.task_id.clone(), record, key, question, ctx)
         });
         if !is_changed {
             return Ok(result);
@@ -167,7 +192,7 @@ impl Upstream {
     fn ask_for_task(
         &self,
         task_id: String,
-        target: Option<CallTarget>,
+        record: &TaskRecord,
         key: String,
         question: InputRequest,
         ctx: &ForwardCtx,
@@ -175,43 +200,58 @@ impl Upstream {
         let question = HostQuestion {
             server: self.client.server_info(),
             call: None,
-            target,
+            target: record.target.clone(),
             key: Some(key.clone()),
             request: question,
             retried: false,
         };
         let (session, client) = (Arc::clone(&self.session), self.client.clone());
         let meta = self.meta(ctx);
+        let withdrawal = record.withdrawal.clone();
         AbortOnDrop::spawn(async move {
-            let answer = session.answer_for_task(question).await;
-            let request = match answer.map(|answer| RawJson::new(&answer)) {
-                Ok(Ok(answer)) => {
+            let answer = session.answer_for_task(question, withdrawal).await;
+            let answer = answer.and_then(|answer| RawJson::new(&answer).map_err(Error::internal));
+            let request = match answer {
+                Ok(answer) => {
                     let mut input_responses = InputResponses::default();
-                    input_responses.insert(key, answer);
-                    task_request(
-                        "tasks/update",
-                        &UpdateTaskParams {
-                            task_id,
-                            input_responses,
-                            meta: None,
-                        },
-                    )
+                    input_responses.insert(key.clone(), answer);
+                    let params = UpdateTaskParams {
+                        task_id: task_id.clone(),
+                        input_responses,
+                        meta: None,
+                    };
+                    task_request("tasks/update", &params)
                 }
                 // A task without this answer would wait for ever.
-                Err(_) | Ok(Err(_)) => {
-                    let meta = None;
-                    task_request("tasks/cancel", &TaskParams { task_id, meta })
+                Err(error) => {
+                    let params = TaskParams {
+                        task_id: task_id.clone(),
+                        meta: None,
+                    };
+                    session.note(format!(
+                        "a task is cancelled, because its question has no answer: {error}"
+                    ));
+                    task_request("tasks/cancel", &params)
                 }
             };
-            let sent = match request {
-                Ok(mut request) => {
-                    request.meta = meta;
-                    client.exchange(request.into()).outcome().await
-                }
-                Err(error) => Err(ClientError::Server(error)),
+            let request = match request {
+                Ok(request) => OtherRequest { meta, ..request },
+                Err(error) => return session.note(error.message),
             };
+            let mut sent = client.exchange(request.clone().into()).outcome().await;
+            for pause in PAUSES {
+                if sent.is_ok() {
+                    return;
+                }
+                sleep(pause).await;
+                sent = client.exchange(request.clone().into()).outcome().await;
+            }
             if let Err(error) = sent {
-                session.note(format!("an answer did not reach its task: {error}"));
+                session.note(format!(
+                    "an answer did not reach its task, whose question is asked again: {error}"
+                ));
+                // Aborts this work, so it comes last.
+                session.tasks().forget(&task_id, &key);
             }
         })
     }

@@ -244,6 +244,15 @@ impl Upstream {
         }
     }
 
+    /// Whether this connection issued the state of a later round.
+    pub(super) fn is_parked(&self, request: &OtherRequest, ctx: &ForwardCtx) -> bool {
+        let (state, _) = round_of(request);
+        state.is_some_and(|state| {
+            let opened = ctx.open::<(String, u64)>(request, &state);
+            opened.is_ok_and(|opened| opened.is_some())
+        })
+    }
+
     fn begin_park(
         &self,
         request: &OtherRequest,

@@ -206,7 +206,7 @@ pub fn install(client: &'static KnownClient, name: &str, options: &[String]) -> 
     if let Some(url) = shape.url(&found.entry) {
         page.line(words!(
             "If the server wants a sign-in, sign in once: askback list --url {}",
-            given(shell_word(url))
+            given(shell_word(conceal_url(url)))
         ));
     }
     if EntryShape::is_disabled(&wrapped) {

@@ -159,7 +159,7 @@ while IFS= read -r line; do
     *'"tools/list"'*)
       say '"result":{"resultType":"complete","tools":[{"name":"ask","inputSchema":{"type":"object"}}],"ttlMs":0,"cacheScope":"private"}' ;;
     *'"tools/call"'*2026-07-28*)
-      say '"result":{"resultType":"complete","isError":true,"content":[{"type":"text","text":"server-initiated requests are unavailable"}]}' ;;
+      say '"result":{"resultType":"complete","isError":true,"content":[{"type":"text","text":"server-initiated requests are unavailable on 2026-07-28 connections"}]}' ;;
     *'"tools/call"'*)
       asking=$id id='"q"'
       say '"method":"elicitation/create","params":{"message":"Feed it?","requestedSchema":{"type":"object","properties":{"food":{"type":"string"}}}}' ;;

@@ -168,7 +168,8 @@ async fn a_line_that_cannot_be_read_is_told_without_its_value() {
     }
     let twice = format!("{OWN}title = 'a'\ntitle = 'b'");
     check(&twice, "line 8: this is not TOML: duplicate key").await;
-    check("client_id = 'c'\n[files]\n", "line 1: expected ").await;
+    let told = "provider \"client_id\": it must be a table, which begins with [client_id]";
+    check("client_id = 'canary-secret'\n[files]\n", told).await;
 }
 
 #[tokio::test]
