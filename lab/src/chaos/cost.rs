@@ -19,6 +19,9 @@ use super::{
     load::{Ready, begin},
 };
 
+/// How many calls without a question are made for each call with one, because they cost so little.
+const PLAIN: u64 = 10;
+
 /// How long the processes are measured without calls.
 const IDLE: Duration = Duration::from_secs(10);
 
@@ -110,16 +113,16 @@ pub async fn measure(settings: &Settings) -> io::Result<Cost> {
         call_all(&clients, tool, warm).await?;
     }
     let mut phases = Vec::new();
-    for (name, tool) in [
-        ("a pause", None),
-        ("without a question", Some("hello")),
-        ("with a question", Some("greet")),
+    for (name, tool, calls) in [
+        ("a pause", None, 0),
+        ("without a question", Some("hello"), PLAIN * settings.calls),
+        ("with a question", Some("greet"), settings.calls),
     ] {
         ask(&scene, "SELECT pg_stat_statements_reset()").await?;
         let (hints, processor_time) = (scene.nodes.hints(), scene.nodes.processor_time()?);
         let begun = Instant::now();
         let (failed, mut times) = match tool {
-            Some(tool) => call_all(&clients, tool, settings.calls).await?,
+            Some(tool) => call_all(&clients, tool, calls).await?,
             None => {
                 sleep(IDLE).await;
                 (0, Vec::new())

@@ -91,6 +91,7 @@ fn haproxy(address: SocketAddr, backends: &[SocketAddr]) -> String {
     timeout server 1m
     option redispatch 1
     option abortonclose
+    option http-no-delay
     retries 5
     retry-on conn-failure 503
 frontend mcp

@@ -346,9 +346,10 @@ fn left(scene: &Arc<Scene>) -> io::Result<impl Future<Output = io::Result<String
 
 /// Like [`left`], and counts the rows that are left in each table.
 async fn left_in_postgres(scene: &Arc<Scene>) -> io::Result<String> {
-    let engines = scene.engines.lock().unwrap_or_else(PoisonError::into_inner);
-    let journal = Secret::new(&*engines.arguments[0]);
-    drop(engines);
+    let journal = {
+        let engines = scene.engines.lock().unwrap_or_else(PoisonError::into_inner);
+        Secret::new(&*engines.arguments[0])
+    };
     let store = PostgresStore::connect(PostgresSettings::new(journal)).await;
     let removed = purge(&store.map_err(io::Error::other)?).await;
     let engines = scene.engines.lock().unwrap_or_else(PoisonError::into_inner);

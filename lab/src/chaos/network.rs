@@ -30,7 +30,8 @@ impl Network {
         for side in Side::ALL {
             let (word, host) = (side.word(), side.address(0));
             lines += &format!("link add {name}{word} type bridge\n");
-            lines += &format!("addr add {host}/24 dev {name}{word}\nlink set {name}{word} up\n");
+            lines +=
+                &format!("addr add {host}/24 dev {name}{word}\nlink set dev {name}{word} up\n");
         }
         for at in 0..count {
             lines += &format!("netns add {name}-{at}\n");
@@ -38,7 +39,7 @@ impl Network {
                 let word = side.word();
                 lines += &format!(
                     "link add {name}{word}{at} master {name}{word} type veth peer name {word} netns {name}-{at}\n\
-                     link set {name}{word}{at} up\n"
+                     link set dev {name}{word}{at} up\n"
                 );
             }
         }
@@ -47,7 +48,7 @@ impl Network {
             let mut lines = "link set lo up\n".to_owned();
             for side in Side::ALL {
                 let (word, address) = (side.word(), side.address(1 + at));
-                lines += &format!("addr add {address}/24 dev {word}\nlink set {word} up\n");
+                lines += &format!("addr add {address}/24 dev {word}\nlink set dev {word} up\n");
             }
             ip(&["-n", &format!("{name}-{at}")], &lines)?;
         }
@@ -81,7 +82,7 @@ impl Network {
 
     fn set(&self, at: usize, state: &str) -> io::Result<()> {
         let (name, word) = (&self.name, Side::Engines.word());
-        ip(&[], &format!("link set {name}{word}{at} {state}\n"))
+        ip(&[], &format!("link set dev {name}{word}{at} {state}\n"))
     }
 }
 
@@ -90,10 +91,13 @@ impl Drop for Network {
         let name = &self.name;
         let mut lines = String::new();
         for at in 0..self.count {
+            for side in Side::ALL {
+                lines += &format!("link del dev {name}{}{at}\n", side.word());
+            }
             lines += &format!("netns del {name}-{at}\n");
         }
         for side in Side::ALL {
-            lines += &format!("link del {name}{}\n", side.word());
+            lines += &format!("link del dev {name}{}\n", side.word());
         }
         // After a failed start, some of them do not exist.
         let _ = ip(&["-force"], &lines);

@@ -58,7 +58,7 @@ use crate::{
     error::{Error, Kind, Outcome},
     known_clients::KnownClient,
     locate::TargetArgs,
-    older::{self, AskingRevision, now},
+    older::{self, now},
     seconds::seconds,
     servers::HOLD,
     session::{self, SessionArgs, prepare},

@@ -235,7 +235,10 @@ impl Upstream {
                 }
             };
             let request = match request {
-                Ok(request) => OtherRequest { meta, ..request },
+                Ok(mut request) => {
+                    request.meta = meta;
+                    request
+                }
                 Err(error) => return session.note(error.message),
             };
             let mut sent = client.exchange(request.clone().into()).outcome().await;
