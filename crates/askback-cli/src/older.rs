@@ -33,7 +33,7 @@ const MAX_MESSAGE: usize = 500;
 /// Like [`is_meant`], for a decision without a person. A tool may print text about the protocol, so the text must be
 /// short and say why the request is not possible.
 pub fn is_surely_meant(said: &str) -> bool {
-    let names_why = ["2026-07-28", "back-channel"]
+    let names_why = [Revision::LATEST.as_str(), "back-channel"]
         .iter()
         .any(|words| said.contains(words));
     said.len() <= MAX_MESSAGE && names_why && is_meant(said)
