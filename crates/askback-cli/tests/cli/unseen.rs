@@ -117,7 +117,7 @@ fn the_terminal_shows_what_is_typed_again_however_it_ends() {
     terminal.until_wanted("zoo>").press("/help");
     terminal.until("zoo> /help").press(ENTER);
     terminal
-        .until("so does Ctrl-D")
+        .until("leave, like Ctrl-D")
         .until_wanted("zoo>")
         .press(CTRL_D);
     terminal.until("ended with 0").until("\necho");
