@@ -147,11 +147,14 @@ impl Answers for NoAnswers {
 /// How calls of a client are held, by its description and whether it takes progress.
 type HoldFor = Arc<dyn Fn(&Implementation, bool) -> Hold + Send + Sync>;
 
+/// Whether a server asks only on a session, by the text of a failed call.
+type IsOlder = Arc<dyn Fn(Option<&str>) -> bool + Send + Sync>;
+
 /// What recognizes servers that ask only on a session.
 #[derive(Clone)]
 struct OlderRule {
     /// Whether a server is known for it, or the text of a failed call says so.
-    is_older: Arc<dyn Fn(Option<&str>) -> bool + Send + Sync>,
+    is_older: IsOlder,
     /// Called when such a server was connected with a session.
     found: Arc<dyn Fn() + Send + Sync>,
 }

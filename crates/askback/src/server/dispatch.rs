@@ -121,6 +121,9 @@ struct ParkedState {
     task: Option<bool>,
 }
 
+/// The written result of a request, or its error.
+type Written = Result<Message, ErrorObject>;
+
 /// Answers a request, and turns its end into `T`. The future is pending if there is no `T`: the
 /// session ends this work. `end` is an argument, because a future around this one would hold it
 /// twice.
@@ -129,7 +132,7 @@ fn answer_with<T>(
     call: Call,
     peer: CallPeer,
     again: ParkedState,
-    end: fn(&jsonrpc::RequestId, Option<Result<Message, ErrorObject>>) -> Option<T>,
+    end: fn(&jsonrpc::RequestId, Option<Written>) -> Option<T>,
 ) -> impl Future<Output = T> + Send + 'static
 where
     T: Send + 'static,

@@ -159,7 +159,7 @@ fn a_result_says_why_no_person_answered() {
     ] {
         let reason = reason.map(str::to_owned);
         let error = Answer::<Seat>::DeclinedByClient { reason }.accepted();
-        let error = error.err().expect("nothing was accepted");
+        let error = error.expect_err("nothing was accepted");
         assert!(error.message().contains(said), "{}", error.message());
     }
 }
