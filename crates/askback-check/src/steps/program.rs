@@ -248,7 +248,7 @@ mod tests {
                 "ModuleNotFoundError: No module named 'a.b'; 'a' is not a package".into(),
                 "has the name of a package",
             ),
-            // What the program printed before its own error did not end it.
+            // Earlier output of the program did not end it.
             (
                 format!("No module named 'colorama', so there are no colours\n{own}"),
                 "",
