@@ -208,9 +208,13 @@ mod tests {
         other.keep(claims("other 1"), 9);
         other.greeted(claims("other 2"));
         let left = (pizza.is_older(9), other.is_older(9));
+        other.keep(None, 9);
+        other.forget();
+        let is_forgotten = !other.is_older(9);
         pizza.greeted(claims("pizza 2"));
         let then = pizza.is_older(9);
         let _ = std::fs::remove_dir_all(folder);
         assert_eq!((left, then), ((true, false), false));
+        assert!(is_forgotten);
     }
 }

@@ -511,6 +511,13 @@ fn what_to_do_next_names_the_server() {
     machine.says(&["--in", "codex", "fra"], 2, &[missing]);
     let sign_in = "sign in once: askback list --url https://far.test/mcp";
     machine.says(&["--in", "codex", "far"], 0, &[sign_in]);
+    machine.write(
+        "user/.claude.json",
+        r#"{"mcpServers": {"key": {"url": "https://far.test/mcp?api_key=hunter2"}}}"#,
+    );
+    let said = machine.run(&["--in", "claude-code", "key"], 0);
+    assert!(said.contains("askback list --url URL"), "{said}");
+    assert!(!said.contains("hunter2"), "{said}");
 }
 
 #[test]

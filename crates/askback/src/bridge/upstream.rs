@@ -153,7 +153,8 @@ impl Upstream {
             let (responses, state) = match outcome {
                 Ok(result) => match asks(self.revision, &result)? {
                     None => {
-                        if let (Some(older), Some(failure)) = (&self.older, failure(&result))
+                        if let Some(older) = &self.older
+                            && let Some(failure) = failure(&result)
                             && let Some(answer) = older.replace(&request, &failure).await
                         {
                             return answer;

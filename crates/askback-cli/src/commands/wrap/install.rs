@@ -204,9 +204,14 @@ pub fn install(client: &'static KnownClient, name: &str, options: &[String]) -> 
     found.put_change(&mut page, &found.entry, &wrapped);
     page.line(words!("Backup: {}", given(backup.display())));
     if let Some(url) = shape.url(&found.entry) {
+        // An address with a secret is not printed.
+        let url = match conceal_url(url) == url {
+            true => shell_word(url),
+            false => "URL".into(),
+        };
         page.line(words!(
             "If the server wants a sign-in, sign in once: askback list --url {}",
-            given(shell_word(conceal_url(url)))
+            given(url)
         ));
     }
     if EntryShape::is_disabled(&wrapped) {

@@ -13,19 +13,24 @@ use super::{Standby, Wire, modern_meta, serve, soon, to_scripted};
 const CANNOT_ASK: &str =
     "elicitation via server-initiated requests is unavailable on 2026-07-28 connections.";
 
-/// Answers `server/discover`, and fails the next call because it cannot ask.
-async fn fail_in_newest(server: &mut Wire) {
+/// Answers `server/discover`.
+pub(super) async fn greet_in_newest(server: &mut Wire) {
     let discover = server.hear().await;
     assert_eq!(discover["method"], "server/discover");
     let greeting = json!({
         "resultType": "complete",
         "supportedVersions": ["2026-07-28"],
-        "capabilities": {"tools": {}},
+        "capabilities": {"tools": {}, "extensions": {"io.modelcontextprotocol/tasks": {}}},
         "serverInfo": {"name": "s", "version": "1"},
         "ttlMs": 0,
         "cacheScope": "private",
     });
     server.answer(&discover["id"], &greeting.to_string()).await;
+}
+
+/// Greets, and fails the next call because it cannot ask.
+async fn fail_in_newest(server: &mut Wire) {
+    greet_in_newest(server).await;
     let call = server.hear().await;
     assert_eq!(call["method"], "tools/call");
     let failed = json!({
@@ -102,6 +107,7 @@ async fn a_server_that_asks_only_on_a_session_gets_one() {
         assert_eq!(failed["isError"], true, "{failed}");
         let said = failed["content"][0]["text"].as_str().unwrap();
         assert!(said.contains("Call `reserve` again"), "{said}");
+        assert!(said.contains(CANNOT_ASK), "{said}");
         let (near, _) = serve(&bridge);
         for mut client in [client, Wire::new(near)] {
             let mut result = call(&mut client, &capabilities, &[]).await;
@@ -145,5 +151,43 @@ async fn another_failure_is_passed_on() {
     let mut client = Wire::new(near);
     let failed = call(&mut client, &json!({}), &[]).await;
     assert_eq!(failed["content"][0]["text"], CANNOT_ASK);
+    soon(serving).await.unwrap();
+}
+
+#[tokio::test]
+async fn only_new_calls_go_to_the_second_connection() {
+    let (bridge, mut connections) = to_scripted();
+    let is_older = |said: Option<&str>| said == Some(CANNOT_ASK);
+    let bridge = bridge
+        .answers(Standby::default())
+        .asks_in_older(is_older, || {});
+    let serving = tokio::spawn(async move {
+        let mut server = connections.recv().await.unwrap();
+        fail_in_newest(&mut server).await;
+        let mut older = connections.recv().await.unwrap();
+        older.greet(Revision::V2025_11_25).await;
+        // A round that began before, and a task, which the second connection does not know.
+        for method in ["tools/call", "tasks/get"] {
+            let request = server.hear().await;
+            assert_eq!(request["method"], method);
+            let result = json!({"resultType": "complete", "content": [], "from": "the first"});
+            server.answer(&request["id"], &result.to_string()).await;
+        }
+        (server, older)
+    });
+    let (near, _) = serve(&bridge);
+    let mut client = Wire::new(near);
+    assert_eq!(call(&mut client, &json!({}), &[]).await["isError"], true);
+    let round = [("requestState", json!("of the first"))];
+    let result = call(&mut client, &json!({}), &round).await;
+    assert_eq!(result["from"], "the first", "{result}");
+    let capabilities = json!({"extensions": {"io.modelcontextprotocol/tasks": {}}});
+    let get = json!({"jsonrpc": "2.0", "id": 2, "method": "tasks/get", "params": {
+        "taskId": "t1",
+        "_meta": modern_meta(&capabilities),
+    }});
+    client.say(&get.to_string()).await;
+    let result = soon(client.hear()).await;
+    assert_eq!(result["result"]["from"], "the first", "{result}");
     soon(serving).await.unwrap();
 }

@@ -3,6 +3,7 @@
 use std::{
     future::pending,
     sync::{Arc, Mutex},
+    time::Duration,
 };
 
 use askback::{
@@ -15,8 +16,11 @@ use askback::{
 };
 use serde_json::{Value, json};
 
+use tokio::time::{sleep, timeout};
+
 use super::{
-    Seat, Standby, Wire, agency, connect, modern_meta, serve, soon, to, to_scripted, until,
+    Seat, Standby, Wire, agency, connect, modern_meta, older::greet_in_newest, serve, soon, to,
+    to_scripted, until,
 };
 use crate::client::{Scripted, builder};
 
@@ -167,6 +171,65 @@ async fn a_question_of_a_task_is_asked_once_and_ends_with_the_task() {
     drop(client);
     soon(serving).await.unwrap().unwrap();
     until(|| answers.open() == 0).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_answer_that_does_not_reach_its_task_is_sent_again_and_then_asked_again() {
+    for failures in [2, 4] {
+        let answers = Here::default();
+        let (bridge, mut connections) = to_scripted();
+        let (near, _) = serve(&bridge.answers(answers.clone()));
+        let serving = tokio::spawn(async move {
+            let mut server = connections.recv().await.unwrap();
+            greet_in_newest(&mut server).await;
+            let task = json!({
+                "resultType": "complete",
+                "taskId": "t1",
+                "status": "input_required",
+                "createdAt": "2026-11-29T00:00:00Z",
+                "lastUpdatedAt": "2026-11-29T00:00:00Z",
+                "ttlMs": null,
+                "inputRequests": {"seat": {"method": "elicitation/create", "params": {
+                    "message": "Which seat?",
+                    "requestedSchema": {"type": "object", "properties": {"window": {"type": "boolean"}}},
+                }}},
+            });
+            let mut updates = 0;
+            loop {
+                let request = server.hear().await;
+                let id = &request["id"];
+                match request["method"].as_str().unwrap() {
+                    "tasks/get" => server.answer(id, &task.to_string()).await,
+                    "tasks/update" if updates < failures => {
+                        updates += 1;
+                        let error = json!({"code": -32603, "message": "send it again"});
+                        let failed = json!({"jsonrpc": "2.0", "id": id, "error": error});
+                        server.say(&failed.to_string()).await;
+                    }
+                    "tasks/update" => break request["params"]["inputResponses"].clone(),
+                    method => panic!("{method}"),
+                }
+            }
+        });
+        let mut client = Wire::new(near);
+        let get = json!({"taskId": "t1"});
+        while !serving.is_finished() {
+            let asking = request(&mut client, 1, "tasks/get", get.clone());
+            // After the answer the server is gone.
+            let Ok(task) = timeout(Duration::from_secs(1), asking).await else {
+                break;
+            };
+            assert_eq!(task["status"], "working", "{task}");
+            sleep(Duration::from_secs(5)).await;
+        }
+        let sent = serving.await.unwrap();
+        assert_eq!(sent["seat"]["content"], json!({"window": true}), "{sent}");
+        let asked = match failures {
+            2 => 1,
+            _ => 2,
+        };
+        assert_eq!(answers.0.asked().len(), asked, "{failures}");
+    }
 }
 
 #[tokio::test]
