@@ -213,7 +213,10 @@ async fn an_answer_that_does_not_reach_its_task_is_sent_again_and_then_asked_aga
         });
         let mut client = Wire::new(near);
         let get = json!({"taskId": "t1"});
-        while !serving.is_finished() {
+        for _ in 0..60 {
+            if serving.is_finished() {
+                break;
+            }
             let asking = request(&mut client, 1, "tasks/get", get.clone());
             // After the answer the server is gone.
             let Ok(task) = timeout(Duration::from_secs(1), asking).await else {
@@ -222,7 +225,7 @@ async fn an_answer_that_does_not_reach_its_task_is_sent_again_and_then_asked_aga
             assert_eq!(task["status"], "working", "{task}");
             sleep(Duration::from_secs(5)).await;
         }
-        let sent = serving.await.unwrap();
+        let sent = soon(serving).await.unwrap();
         assert_eq!(sent["seat"]["content"], json!({"window": true}), "{sent}");
         let asked = match failures {
             2 => 1,
