@@ -21,7 +21,7 @@ use alloc::{
     string::{String, ToString},
     vec::Vec,
 };
-use core::fmt::{self, Write};
+use core::fmt;
 
 use serde::{
     Deserialize, Deserializer, Serialize, Serializer,
@@ -134,8 +134,7 @@ impl RequestId {
     fn append_to(&self, message: &mut Vec<u8>) {
         match self {
             Self::Number(number) => {
-                // Writing to memory cannot fail.
-                let _ = write!(ByteWriter(message), "{number}");
+                message.extend_from_slice(itoa::Buffer::new().format(*number).as_bytes());
             }
             Self::String(_) => message.extend_from_slice(self.to_json().as_bytes()),
         }
@@ -211,15 +210,6 @@ impl Response {
 }
 
 pub(crate) const VERSION: &str = "2.0";
-
-struct ByteWriter<'a>(&'a mut Vec<u8>);
-
-impl Write for ByteWriter<'_> {
-    fn write_str(&mut self, text: &str) -> fmt::Result {
-        self.0.extend_from_slice(text.as_bytes());
-        Ok(())
-    }
-}
 
 /// Up to this magnitude, an `f64` represents every whole number exactly.
 const EXACT: f64 = 9_007_199_254_740_992.0;
