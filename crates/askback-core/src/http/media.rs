@@ -61,10 +61,11 @@ impl AcceptedMedia {
                     event_stream: true,
                 };
             }
-            (Some(only), None) if only == EVENT_STREAM.as_bytes() => {
+            (Some(only), None) if only == EVENT_STREAM.as_bytes() || only == JSON.as_bytes() => {
+                let event_stream = only == EVENT_STREAM.as_bytes();
                 return Self {
-                    json: false,
-                    event_stream: true,
+                    json: !event_stream,
+                    event_stream,
                 };
             }
             _ => {}
