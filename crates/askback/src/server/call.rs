@@ -87,19 +87,15 @@ impl<T: Answer> HandlerCall<T> {
         }
     }
 
-    pub(super) fn checks(
-        mut self,
-        input: Arc<InputCheck>,
-        output: Option<Arc<OutputCheck>>,
-    ) -> Self {
+    // These take a reference, because moving a call costs time.
+
+    pub(super) fn check(&mut self, input: Arc<InputCheck>, output: Option<Arc<OutputCheck>>) {
         (self.input, self.output) = (Some(input), output);
-        self
     }
 
     #[cfg(feature = "witness")]
-    pub(super) fn answer_rule(mut self, rule: Option<Arc<dyn AnswerRule>>) -> Self {
+    pub(super) fn set_answer_rule(&mut self, rule: Option<Arc<dyn AnswerRule>>) {
         self.answer_rule = rule;
-        self
     }
 
     pub(super) async fn run(&mut self) -> Result<Outcome<T>> {

@@ -461,21 +461,19 @@ impl CallContext {
         );
         let goes_on = params.request_state.is_some();
         let rounds = self.rounds(params.request_state, params.input_responses);
-        let call = self.call(scope, &tool.handler, incoming, rounds);
-        let mut call = call.checks(Arc::clone(&tool.input), tool.output.clone());
+        let mut call = self.call(scope, &tool.handler, incoming, rounds);
+        call.check(Arc::clone(&tool.input), tool.output.clone());
         #[cfg(feature = "witness")]
-        {
-            call = call.answer_rule(self.witness_rule(tool));
-        }
+        call.set_answer_rule(self.witness_rule(tool));
         if let Some(at_once) = self.again.task {
-            call = call.continue_task(at_once);
+            call.continue_task(at_once);
         } else if let Some(tasks) = tool.tasks {
             let supported = takes_tasks(&self.origin);
             if tasks.required && !supported {
                 let refused = Err(Error::task_required());
                 return tool_result(refused, &self.origin, output).map(Err);
             }
-            call = match supported {
+            match supported {
                 false => call.without_tasks(),
                 true => call.may_become_task(TaskTerms {
                     // A call that started with several rounds continues with rounds.
@@ -483,7 +481,7 @@ impl CallContext {
                     scopes: tool.needs.scopes().cloned(),
                     is_durable: tool.durable,
                 }),
-            };
+            }
         }
         Ok(Ok(call))
     }

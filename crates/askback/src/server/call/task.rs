@@ -58,22 +58,19 @@ impl TaskRole {
 
 impl<T: Answer> HandlerCall<T> {
     /// Lets the handler decide when the call becomes a task, unless it starts as one.
-    pub(in crate::server) fn may_become_task(mut self, terms: TaskTerms) -> Self {
+    pub(in crate::server) fn may_become_task(&mut self, terms: TaskTerms) {
         let handover = Arc::new(HandoverPeer::new(self.peer.to_tell()));
         self.peer = CallPeer::Rounds(Arc::clone(&handover) as _);
         self.task = TaskRole::Possible(handover, terms);
-        self
     }
 
     /// Ignores the handler's decision to become a task, because the client does not support tasks.
-    pub(in crate::server) fn without_tasks(mut self) -> Self {
+    pub(in crate::server) fn without_tasks(&mut self) {
         self.task = TaskRole::Unsupported;
-        self
     }
 
-    pub(in crate::server) fn continue_task(mut self, at_once: bool) -> Self {
+    pub(in crate::server) fn continue_task(&mut self, at_once: bool) {
         self.task = TaskRole::Is { at_once };
-        self
     }
 
     pub(in crate::server) fn is_task(&self) -> bool {
