@@ -154,7 +154,6 @@ impl Service {
             return self.0.refuse(&parts.headers, &parts.uri, refused);
         }
         let mut heads = Heads::of(&parts.headers);
-        let methods = self.0.methods(&parts);
         let mut answered = None;
         if self.0.protected.protects() {
             answered = self.0.protected.answer(&self.0.shared, &mut parts).await;
@@ -175,8 +174,10 @@ impl Service {
                 Method::POST => self.0.post(&parts, &heads, body).await,
                 Method::GET if self.0.handshakes => self.0.get(&parts).await,
                 Method::DELETE if self.0.handshakes => self.0.delete(&parts).await,
-                _ if pages::is_preflight(&parts) => pages::preflight(&parts, methods),
-                _ => response::not_allowed(methods),
+                _ if pages::is_preflight(&parts) => {
+                    pages::preflight(&parts, self.0.methods(&parts))
+                }
+                _ => response::not_allowed(self.0.methods(&parts)),
             },
         };
         response = self.0.protected.bound(&self.0.shared, &parts, response);
