@@ -122,8 +122,12 @@ impl Events for StreamBody {
             let first = std::mem::take(&mut self.first);
             return Poll::Ready(Some(Outgoing::short(first)));
         }
-        self.poll_work(cx);
-        let found = self.session.read(self.stream, self.reader, cx.waker());
+        let mut found = self.session.read(self.stream, self.reader, cx.waker());
+        // A connection polls again after each event, so the work waits until nothing is left to send.
+        if matches!(found, StreamContent::Nothing) && self.work.is_some() {
+            self.poll_work(cx);
+            found = self.session.read(self.stream, self.reader, cx.waker());
+        }
         match found {
             StreamContent::Events(events) => {
                 self.vigil.reset();
