@@ -13,7 +13,6 @@ use crate::{
     page::{Page, Rows, out, out::Unwritten},
     remarks::Remark,
     server_id::ServerId,
-    tasks::Tasks,
     text::Words,
     wire::{MessageSelection, SharedWire},
 };
@@ -67,9 +66,6 @@ pub trait Leaf {
 
     /// Receives the messages of a server, for a front end that shows them without a command.
     fn wire(&mut self, _: ServerId, _: &SharedWire) {}
-
-    /// Receives the calls in the background, for a front end that shows them without a command.
-    fn tasks(&mut self, _: &Tasks) {}
 
     /// Shows a text in the user's pager. `put` puts it on a page of any width. Returns false if
     /// there is no pager.

@@ -57,11 +57,6 @@ pub(super) fn tool(name: &str) -> Option<String> {
     named("/call", name)
 }
 
-/// The line that calls a tool in the background.
-pub(super) fn begin(name: &str) -> Option<String> {
-    named("/begin", name)
-}
-
 /// The line that asks for changes of a resource.
 pub(super) fn subscribe(uri: &str) -> Option<String> {
     named("/subscribe", uri)

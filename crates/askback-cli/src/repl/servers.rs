@@ -24,7 +24,7 @@ use super::{
     calls::LastCall,
     catalog::{self, CatalogPart},
     completion::Source,
-    grammar::{Command, TaskAction},
+    grammar::Command,
     results::ShownResult,
 };
 use crate::{
@@ -293,23 +293,10 @@ impl Repl<'_> {
     /// Runs a command on the server that it names, or else on the current one. Commands about the last call run on
     /// the server that was called.
     pub(super) async fn obey(&mut self, mut command: Command) -> Result<(), Error> {
-        let of_task = match command {
-            Command::Tasks {
-                number: Some(number),
-                ..
-            }
-            | Command::Tasks {
-                action: Some(TaskAction::Wait { number }),
-                ..
-            } => self.server_of(number),
-            _ => None,
-        };
-        // The task's result becomes the result of the last call.
-        let is_call = of_task.is_some()
-            || matches!(
-                command,
-                Command::Call { .. } | Command::Prompt { .. } | Command::Read { .. }
-            );
+        let is_call = matches!(
+            command,
+            Command::Call { .. } | Command::Prompt { .. } | Command::Read { .. }
+        );
         let is_of_last_call = command.facts().is_of_last_call;
         let addresses = self.addresses();
         let server = match command.name() {
@@ -320,7 +307,7 @@ impl Repl<'_> {
                 Some(server)
             }
             None if is_of_last_call => self.called.clone(),
-            None => of_task,
+            None => None,
         };
         let at = match &server {
             Some(server) => self.find_server(server)?,
@@ -441,7 +428,6 @@ pub(super) struct ServerState {
 impl Repl<'_> {
     /// Restarts or reconnects to the server and reports what changed.
     pub(super) async fn restart(&mut self) -> Result<(), Error> {
-        self.end_tasks(Some(self.session.server()));
         let name = self.name();
         let page = self.page();
         page.note(Style::Dim, words!("Starting {} again.", name));

@@ -11,7 +11,6 @@ use crate::{
         Stance,
     },
     relay::ServerId,
-    tasks::Tasks,
     text::Words,
 };
 
@@ -101,11 +100,6 @@ impl Host {
     /// Sets the lines about the servers.
     pub fn offer_servers(&mut self, servers: Vec<ServerOffer>) {
         self.change(Change::Servers(servers));
-    }
-
-    /// Shows the calls in the background at front ends that show them without a command.
-    pub fn showing_tasks(&mut self, tasks: &Tasks) {
-        self.leaf.tasks(tasks);
     }
 
     /// Sets the server description shown at the prompt.

@@ -11,7 +11,6 @@ use crate::{
     model::{About, Call, Conversation, Far, Offer, Presence},
     remarks,
     server_id::ServerId,
-    tasks::Tasks,
     text::{self, PeerText, Words, given},
     wire::indented,
     words,
@@ -154,23 +153,6 @@ struct ServerPart<'a> {
     failure: Option<(Html, Option<Html>)>,
 }
 
-#[derive(Template)]
-#[template(path = "web/tasks.html")]
-struct TasksPart<'a> {
-    token: &'a str,
-    visit: &'a str,
-    is_idle: bool,
-    tasks: Vec<TaskPart>,
-}
-
-struct TaskPart {
-    number: u32,
-    tool: Html,
-    words: Html,
-    message: Option<Html>,
-    is_at_work: bool,
-}
-
 #[derive(Debug, Clone, Copy)]
 pub(super) struct BenchState<'a> {
     pub(super) token: &'a str,
@@ -287,26 +269,6 @@ pub(super) fn servers(talk: &Conversation, state: BenchState<'_>) -> Html {
     })
 }
 
-pub(super) fn tasks(tasks: &Tasks, state: BenchState<'_>) -> Html {
-    let all = tasks.all();
-    if all.is_empty() {
-        return Html::default();
-    }
-    let part = |(number, task): (u32, crate::tasks::Task)| TaskPart {
-        number,
-        tool: Html::peer(&PeerText::from(&task.tool)),
-        words: Html::ours(&task.words()),
-        message: task.message.as_ref().map(Html::peer),
-        is_at_work: task.is_at_work(),
-    };
-    Html::of(&TasksPart {
-        token: state.token,
-        visit: state.visit,
-        is_idle: state.is_idle,
-        tasks: all.into_iter().rev().map(part).collect(),
-    })
-}
-
 fn offer(offer: &Offer) -> OfferPart<'_> {
     let ours = |words: &Words| (!words.as_str().is_empty()).then(|| Html::ours(words));
     OfferPart {
@@ -333,7 +295,7 @@ fn offer(offer: &Offer) -> OfferPart<'_> {
 
 fn named(call: &Call) -> (&'static str, PeerText) {
     match call {
-        Call::Tool(name) | Call::Task { tool: name, .. } => ("Tool", name.into()),
+        Call::Tool(name) => ("Tool", name.into()),
         Call::Prompt(name) => ("Prompt", name.into()),
         Call::Resource(uri) => ("Resource", uri.into()),
     }

@@ -38,7 +38,6 @@ use crate::{
     question::{answered, notice},
     remarks::{Remark, Remarks},
     server_id::ServerId,
-    tasks::Tasks,
     text::{Words, given},
     view::{Reader, view},
     wire::SharedWire,
@@ -279,10 +278,6 @@ impl Leaf for WebPage {
     fn wire(&mut self, id: ServerId, wire: &SharedWire) {
         let wire = wire.clone();
         self.shared.add_wire(ServerWire { id, wire });
-    }
-
-    fn tasks(&mut self, tasks: &Tasks) {
-        self.shared.show_tasks(tasks.clone());
     }
 
     fn show(&mut self, talk: &Conversation, prompt: Option<&Words>) {
