@@ -20,9 +20,8 @@ use askback_host::text::head;
 use serde_json::{Value, json};
 use tokio::time::{Instant, timeout};
 
-pub(crate) use self::exchange::{End, Fault, ProbeRequest, Wait};
+pub(crate) use self::exchange::{End, Fault, ProbeRequest, Reply, Wait};
 pub use self::{
-    exchange::Reply,
     patience::{GiveUpReason, Patience},
     wire::{Address, Site},
 };

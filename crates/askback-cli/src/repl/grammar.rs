@@ -169,11 +169,6 @@ pub(super) enum RootsAction {
 pub(super) enum WireAction {
     /// show all kept messages
     All,
-    /// edit a request that was sent, and send it again
-    Edit {
-        #[arg(value_name = "N")]
-        number: u64,
-    },
     /// write all kept messages to a new file
     Save { file: String },
 }
@@ -251,11 +246,7 @@ impl Command {
                 needs_server: true,
                 ..LAST_CALL
             },
-            Self::Wire { action, .. } => Facts {
-                needs_server: matches!(action, Some(WireAction::Edit { .. })),
-                ..LAST_CALL
-            },
-            Self::More | Self::Save { .. } => LAST_CALL,
+            Self::Wire { .. } | Self::More | Self::Save { .. } => LAST_CALL,
             Self::Unmute
             | Self::Roots { .. }
             | Self::Sampling { .. }
@@ -494,10 +485,6 @@ mod tests {
         check("/roots none", roots(&[], Some(RootsAction::Clear)));
         check("/wire -32602", wire(&["-32602"], None));
         check("/wire error  all", wire(&["error", "all"], None));
-        check(
-            "/wire edit 7",
-            wire(&[], Some(WireAction::Edit { number: 7 })),
-        );
         let file = "a b".to_owned();
         check(
             "/wire save 'a b'",
@@ -530,7 +517,7 @@ mod tests {
             "expected /log [LEVEL], got `debg`",
             Some("Did you mean debug?"),
         );
-        let wire = "expected /wire [N | TEXT… | all | edit N | save FILE]";
+        let wire = "expected /wire [N | TEXT… | all | save FILE]";
         check("/wire save", wire, None);
         check("/wire save a b", &format!("{wire}, got `b`"), quotes);
         check(
@@ -539,9 +526,9 @@ mod tests {
             None,
         );
         check(
-            "/wire edit \u{202e}",
+            "/wire save a \u{202e}",
             &format!("{wire}, got `<U+202E>`"),
-            None,
+            quotes,
         );
         let slash = "commands begin with a slash: /call TOOL calls a tool, /help lists the others";
         check("tools", slash, None);

@@ -28,8 +28,7 @@ const FEWEST: usize = 5;
 pub(super) struct ShownResult {
     text: PeerText,
     structured: Option<String>,
-    /// The result of a call. A response to an edited request has only text.
-    result: Option<Arc<Value>>,
+    result: Arc<Value>,
     rows: usize,
 }
 
@@ -37,7 +36,7 @@ impl ShownResult {
     pub(super) fn new(
         text: PeerText,
         structured: Option<String>,
-        result: Option<Arc<Value>>,
+        result: Arc<Value>,
     ) -> Self {
         Self {
             text,
@@ -121,21 +120,9 @@ impl Repl<'_> {
         let Some(shown) = &self.known.shown else {
             return Err(Error::usage("there is no result to save"));
         };
-        let parts = match &shown.result {
-            Some(result) => content::files(result),
-            None => {
-                let response = serde_json::from_str::<Value>(shown.text.raw());
-                content::files(&response.unwrap_or_default()["result"])
-            }
-        };
+        let parts = content::files(&shown.result);
         let bytes = match (&parts[..], number) {
-            ([], None) => {
-                let text = match &shown.result {
-                    Some(result) => indented(&result.to_string()),
-                    None => shown.text.raw().to_owned(),
-                };
-                (text + "\n").into_bytes()
-            }
+            ([], None) => (indented(&shown.result.to_string()) + "\n").into_bytes(),
             ([one], None | Some(1)) => one.clone(),
             (all, Some(number)) => match number.checked_sub(1).and_then(|at| all.get(at)) {
                 Some(part) => part.clone(),

@@ -421,8 +421,6 @@ pub(super) struct ServerState {
     pub(super) is_met: bool,
     /// Whether each shared folder exists, by URI, if it was checked.
     pub(super) there: BTreeMap<String, bool>,
-    /// Edited requests without a response, by the number of the original message.
-    pub(super) unsent: BTreeMap<u64, String>,
 }
 
 impl Repl<'_> {

@@ -83,26 +83,6 @@ fn a_result_is_saved_as_it_is() {
 }
 
 #[test]
-fn what_came_back_of_any_request_is_saved() {
-    #[track_caller]
-    fn check(name: &str, lines: &str, saved: &str) {
-        let lines = format!("/read a://b\n{lines}\n/save DIR/it\n");
-        let ran = run(name, ALL, &lines).expect(0);
-        let it = fs::read_to_string(ran.scratch.path("it")).expect("it was written");
-        assert!(it.contains(saved), "{it}");
-    }
-    let edit = |method: &str| format!("/wire edit 1\n{{\"method\":\"resources/{method}\"}}\n");
-    check("save-sent", &edit("list"), "\"resources\": []");
-    // A resource is saved in the same way from a sent request and from a call.
-    check("save-of-sent", &edit("blob"), "two");
-    check(
-        "save-called",
-        &format!("{}\n/read a://b", edit("list")),
-        "\"text\":\"text\"",
-    );
-}
-
-#[test]
 fn what_a_server_tells_unasked_is_asked_for() {
     let ran = run("told", ALL, "/subscribe a://b\n/log info\n/tools\n").expect(0);
     ran.says("Changes are reported of | a://b")

@@ -151,61 +151,6 @@ fn the_messages_are_shown_at_a_question_which_is_asked_again() {
 }
 
 #[test]
-fn a_request_is_edited_and_sent_again_and_what_was_written_is_not_lost() {
-    // First without changes, then as invalid JSON, which the editor shows again.
-    let lines = "/wire edit 1\n\n\n/wire edit 1\n{\"jsonrpc\":\"2.0\",\n\n\
-        {\"jsonrpc\":\"2.0\",\"method\":\"askback/none\"}\n\n/wire edit 2\n";
-    for revision in ["2025-11-25", "2026-07-28"] {
-        let name = format!("wire-edit-{revision}");
-        let ran = Run::new(&name, &["open", "--protocol", revision]).input(lines);
-        ran.on_travel()
-            .expect(2)
-            .prints("Sent on a connection of its own")
-            .prints("    \"capabilities\": {")
-            .prints("  \"error\": {\"code\":-32601,")
-            .says("× expected a JSON object: EOF while parsing")
-            .says("now | {\"jsonrpc\":\"2.0\",\n")
-            .says("message 2 is not a request of this client");
-    }
-}
-
-#[cfg(unix)]
-#[test]
-fn an_edited_request_that_was_not_answered_is_there_again() {
-    let written = r#"{"jsonrpc":"2.0","method":"askback/none"}"#;
-    let lines = format!("/wire edit 1\n{written}\n\n/wire edit 1\n\n\n/wire edit 1\n/cancel\n");
-    let run = Run::new("wire-edit-unsent", &["open", "--protocol", "2025-11-25"]).input(&lines);
-    // Of the first three starts, the first and the third succeed.
-    let script = r#"if [ -e down ]; then rm down; exit 3; fi; touch down; exec "$0" serve travel"#;
-    let run = run.and(&["--", "sh", "-c", script, ASKBACK]);
-    let ran = run.run().expect(0);
-    let ran = ran
-        .prints("What came back:\nthe server ")
-        .prints("\"error\": {\"code\":-32601");
-    let shown = ran.stderr.matches(&format!("now | {written}")).count();
-    assert_eq!(shown, 1, "{}", ran.stderr);
-    assert_eq!(ran.stderr.matches("now | {\n").count(), 2, "{}", ran.stderr);
-}
-
-#[test]
-fn an_edited_request_is_sent_as_it_is_written() {
-    let written = r#""method":"askback/none","params":{"b":0.10000000000000000001,"a":123456789012345678901234567890}"#;
-    let lines = format!("/wire edit 1\n{{{written},\"id\":\"mine\",\"jsonrpc\":\"2.0\"}}\n\n");
-    let run = Run::new("wire-edit-written", &["open", "--protocol", "2026-07-28"]).input(&lines);
-    let seen = run.scratch.path("seen");
-    let script = r#"tee -a seen | "$0" serve travel"#;
-    let run = run.and(&["--", "sh", "-c", script, ASKBACK]);
-    let ran = run.run().expect(0);
-    let _ran = ran.prints("\"error\": {\"code\":-32601,");
-    let seen = fs::read_to_string(seen).expect("the server wrote it");
-    let sent = format!("{{{written},\"id\":");
-    let sent = seen.lines().find_map(|line| line.strip_prefix(&sent));
-    let sent = sent.unwrap_or_else(|| panic!("it is not in {seen}"));
-    assert!(!sent.contains("mine"), "{sent}");
-    assert!(sent.ends_with(r#","jsonrpc":"2.0"}"#), "{sent}");
-}
-
-#[test]
 fn messages_of_side_connections_are_traced_and_not_recorded() {
     #[track_caller]
     fn check(name: &str, lines: &str, exit: i32, sent: &str) {
@@ -225,62 +170,11 @@ fn messages_of_side_connections_are_traced_and_not_recorded() {
         }
     }
     check(
-        "edit",
-        "/wire edit 1\n{\"jsonrpc\":\"2.0\",\"method\":\"askback/none\"}\n\n",
-        0,
-        "askback/none",
-    );
-    check(
         "check",
         "/check book_holiday destination=Barcelona depart=2030-06-15\n",
         0,
         "askback-unknown",
     );
-}
-
-#[test]
-fn a_question_on_the_way_to_the_answer_is_answered_at_once_over_http() {
-    let agency = end_to_end::Agency::open("wire-edit-http");
-    let call = r#"{"jsonrpc":"2.0","method":"tools/call","params":{"name":"tailor_trip","arguments":{"destination":"Rome"}}}"#;
-    let lines = format!("/wire edit 1\n{call}\n\n");
-    for revision in ["2025-03-26", "2025-06-18", "2025-11-25"] {
-        let name = format!("wire-edit-http-{revision}");
-        let run = Run::new(&name, &["open", "--protocol", revision]);
-        let run = run.and(&["--url", &agency.url]).input(&lines);
-        let ran = run.run().expect(0);
-        let ran = match revision {
-            // In this revision a server cannot ask questions.
-            "2025-03-26" => ran,
-            _ => ran.prints("\"method\": \"elicitation/create\""),
-        };
-        ran.prints("\"isError\": true");
-    }
-}
-
-/// A server whose numbers fit no type, and whose members have an unusual order.
-#[cfg(unix)]
-const WRITES: &str = r#"
-while read -r line; do
-  id=$(expr "$line" : '.*"id":\([0-9]*\)')
-  case $line in
-    *'"server/discover"'*) echo '{"jsonrpc":"2.0","id":'$id',"error":{"code":-32601,"message":"no"}}';;
-    *'"initialize"'*) echo '{"jsonrpc":"2.0","id":'$id',"result":{"protocolVersion":"2025-11-25","capabilities":{},"serverInfo":{"name":"n","version":"1"}}}';;
-    *'"x/y"'*)
-      echo '{"method":"notifications/message","params":{"level":"info","data":1e3},"jsonrpc":"2.0"}'
-      echo '{"result":{"z":12345678901234567890123,"a":1.50},"jsonrpc":"2.0","id":'$id'}';;
-  esac
-done"#;
-
-#[cfg(unix)]
-#[test]
-fn what_comes_back_is_shown_as_it_came() {
-    let lines = "/wire edit 1\n{\"method\":\"x/y\"}\n\n/wire edit 1\n{\"method\":\"x/y\"}\n\n";
-    let run = Run::new("wire-came", &["open", "--", "sh", "-c", WRITES]);
-    let ran = run.input(lines).run().expect(0);
-    let logged = "\n{\n  \"method\": \"notifications/message\",\n  \"params\": {\"level\":\"info\",\"data\":1e3},\n  \"jsonrpc\": \"2.0\"\n}\n";
-    let answer = "{\n  \"result\": {\"z\":12345678901234567890123,\"a\":1.50},\n  \"jsonrpc\": \"2.0\",\n  \"id\": ";
-    let came = format!("{logged}{answer}");
-    assert_eq!(ran.stdout.matches(&came).count(), 2, "{}", ran.stdout);
 }
 
 /// A process of the agency over HTTP, killed on drop.

@@ -97,10 +97,6 @@ pub struct Question {
 }
 
 impl Question {
-    pub(crate) fn edits_request(&self) -> bool {
-        self.call.is_none() && matches!(self.ask, Ask::Arguments { .. })
-    }
-
     /// Whether it is a link from an error response (2025-11-25). No call waits for its page, and
     /// the server may report when the page is completed.
     pub(crate) fn is_of_error(&self) -> bool {

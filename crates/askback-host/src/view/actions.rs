@@ -128,7 +128,7 @@ pub(super) fn actions(front: &Front<'_>) -> Vec<ActionView> {
 fn of_step(front: &Front<'_>) -> Vec<ActionView> {
     let ask = &front.question.ask;
     let call = front.question.call.as_ref();
-    let ours = ask.is_ours() && !front.question.edits_request();
+    let ours = ask.is_ours();
     let edit = action(Act::Back, "e", "Edit");
     let open = || action(Act::Yes, "o", "Open");
     let copy = action(Act::Copy, "c", "Copy");
@@ -219,7 +219,7 @@ fn verb(call: Option<&Call>) -> &'static str {
 /// prompts.
 pub(super) fn prompt(front: &Front<'_>) -> Words {
     let ask = &front.question.ask;
-    let ours = ask.is_ours() && !front.question.edits_request();
+    let ours = ask.is_ours();
     let words = match front.step {
         Step::Secret(_) => "yes lets you fill it in anyway",
         Step::Filling(_) => return Words::default(),

@@ -349,11 +349,10 @@ fn title(question: &Question, name: LocalText) -> Title {
             name,
             *revision
         ),
-        Ask::Arguments { .. } if question.edits_request() => "A request that was sent".into(),
         Ask::Arguments { .. } => "The arguments of the call".into(),
     };
     let inline = match &question.ask {
-        Ask::Arguments { .. } if !question.edits_request() => "The arguments of".into(),
+        Ask::Arguments { .. } => "The arguments of".into(),
         _ => words.clone(),
     };
     let short = match &question.ask {

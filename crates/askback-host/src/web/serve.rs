@@ -324,14 +324,10 @@ impl WebService {
         let visit = self.shared.visit.path();
         match part {
             WirePart::List { before } => page(StatusCode::OK, &wire::older(&wire, before, &visit)),
-            WirePart::Whole(number) => {
-                let token = &*self.shared.command_token;
-                let token = self.shared.has_one_wire().then_some(token);
-                match wire::whole(&wire, number, &visit, token) {
-                    Some(whole) => page(StatusCode::OK, &whole),
-                    None => refused(UNKEPT.0, UNKEPT.1, visit.clone()),
-                }
-            }
+            WirePart::Whole(number) => match wire::whole(&wire, number, &visit) {
+                Some(whole) => page(StatusCode::OK, &whole),
+                None => refused(UNKEPT.0, UNKEPT.1, visit.clone()),
+            },
             WirePart::Bytes(number) => {
                 let bytes = wire
                     .wire

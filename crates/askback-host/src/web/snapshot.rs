@@ -114,11 +114,6 @@ impl Shared {
         self.wires().iter().find(|wire| wire.id == server).cloned()
     }
 
-    /// Whether there is one server, so that a command about a message means that server.
-    pub(super) fn has_one_wire(&self) -> bool {
-        self.wires().len() == 1
-    }
-
     pub(super) fn seen_wire(&self) -> Option<ServerWire> {
         let server = self.snapshot().server;
         self.wire(server)

@@ -101,8 +101,6 @@ struct MessagePage<'a> {
     is_empty: bool,
     left: Option<Html>,
     others: Vec<MessagePart>,
-    /// The token of the form that edits and sends the message again.
-    edit: Option<&'a str>,
 }
 
 struct HttpPart {
@@ -174,14 +172,8 @@ pub(super) fn older(of: &ServerWire, before: Option<u64>, visit: &str) -> impl T
     }
 }
 
-/// A page with a whole message; `None` if it is not kept. `token` is for a request that can be
-/// edited.
-pub(super) fn whole<'a>(
-    of: &ServerWire,
-    number: u64,
-    visit: &'a str,
-    token: Option<&'a str>,
-) -> Option<impl Template> {
+/// A page with a whole message; `None` if it is not kept.
+pub(super) fn whole(of: &ServerWire, number: u64, visit: &str) -> Option<impl Template> {
     let whole = view::whole(&of.wire.lock(), number, MAX_LISTED)?;
     let WholeView {
         facts, http, left, ..
@@ -212,7 +204,6 @@ pub(super) fn whole<'a>(
         text: Html::peer(&whole.text),
         left: left.as_ref().map(Html::ours),
         others: whole.others.iter().map(message).collect(),
-        edit: token.filter(|_| whole.is_request),
     })
 }
 

@@ -50,7 +50,7 @@ impl MessageSelection {
             (None, _) => Some(Self::Last),
             (Some("all"), None) => Some(Self::All),
             // Other commands are not search texts.
-            (Some("all" | "edit" | "save"), _) => None,
+            (Some("all" | "save"), _) => None,
             (Some(word), more) => match word.parse() {
                 Ok(number) => more.is_none().then_some(Self::One(number)),
                 Err(_) => Some(Self::With(text.trim().to_owned())),

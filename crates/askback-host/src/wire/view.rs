@@ -50,8 +50,6 @@ pub(crate) struct CallsView {
 pub(crate) struct WholeView {
     pub(crate) number: u64,
     pub(crate) is_sent: bool,
-    /// Whether `/wire edit` takes it.
-    pub(crate) is_request: bool,
     pub(crate) facts: Vec<Words>,
     pub(crate) http: Option<HttpView>,
     /// The message, indented if it is JSON and was not cut.
@@ -163,7 +161,6 @@ pub(crate) fn whole(wire: &Wire, number: u64, most: usize) -> Option<WholeView> 
     Some(WholeView {
         number,
         is_sent: entry.is_sent,
-        is_request: entry.is_sent && matches!(entry.gist, Gist::Request { .. }),
         facts,
         http: entry.http.as_deref().map(exchange),
         text: match is_json {

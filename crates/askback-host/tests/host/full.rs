@@ -593,9 +593,6 @@ screens! {
     nothing_is_suggested_where_nobody_does: 80, [
         Asks(vacation(false)), Type("Ba"), Suggest(0, "Ba", &["Barcelona"]), See, Press(Key::Esc),
     ];
-    a_request_that_is_edited_is_sent: 80, [
-        Asks(edited()), Press(Key::Ctrl('s')), Press(Key::F(1)), See, Press(Key::Enter),
-    ];
     an_empty_form_takes_a_yes: 80, [Asks(form("Delete it?", "", "")), See, Press(Key::Enter)];
     what_cannot_be_drawn_is_written_as_json: 80, [
         Asks(nested()), Type("Ada"), Press(Key::Tab), Type(r#"{"street": "#), See, Type(r#""Main Street"}"#),
