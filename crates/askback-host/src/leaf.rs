@@ -67,12 +67,6 @@ pub trait Leaf {
     /// Receives the messages of a server, for a front end that shows them without a command.
     fn wire(&mut self, _: ServerId, _: &SharedWire) {}
 
-    /// Shows a text in the user's pager. `put` puts it on a page of any width. Returns false if
-    /// there is no pager.
-    fn view(&mut self, _: &dyn Fn(&mut Page)) -> bool {
-        false
-    }
-
     /// Whether the prompt lists what the user can type.
     fn shows_offers(&self) -> bool {
         false

@@ -139,10 +139,6 @@ impl Leaf for Leaves {
         self.all().for_each(|leaf| leaf.wire(server, wire));
     }
 
-    fn view(&mut self, put: &dyn Fn(&mut Page)) -> bool {
-        self.first.view(put)
-    }
-
     fn shows_offers(&self) -> bool {
         self.known().any(Leaf::shows_offers)
     }

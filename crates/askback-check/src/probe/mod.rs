@@ -45,7 +45,7 @@ const SILENT: u32 = 3;
 pub(crate) const SESSION_ID: &str = "mcp-session-id";
 
 /// The capabilities of a client that can be asked everything.
-pub const MODERN_CAPABILITIES: &str =
+pub(crate) const MODERN_CAPABILITIES: &str =
     r#"{"elicitation":{"form":{},"url":{}},"sampling":{},"roots":{}}"#;
 
 /// How connections to a server are opened.
@@ -380,7 +380,7 @@ impl Speaker {
 }
 
 /// Returns the members of `_meta` in each request of 2026-07-28.
-pub fn meta(version: &str, capabilities: &Value) -> Value {
+pub(crate) fn meta(version: &str, capabilities: &Value) -> Value {
     json!({
         "io.modelcontextprotocol/protocolVersion": version,
         "io.modelcontextprotocol/clientInfo": client_info(),

@@ -220,7 +220,7 @@ impl Address {
 
     /// Returns whether the refused request had credentials. If a server requires a token, it says
     /// so in `WWW-Authenticate`, whatever other headers the request had.
-    pub fn sends_credentials(&self, refusal: &Reply) -> bool {
+    pub(crate) fn sends_credentials(&self, refusal: &Reply) -> bool {
         let headers = &self.0.site.headers;
         let names_another = refusal.header(WWW_AUTHENTICATE.as_str()).is_some();
         headers.contains_key(AUTHORIZATION) || !names_another && !self.credentials().is_empty()

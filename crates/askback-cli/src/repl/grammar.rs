@@ -71,7 +71,7 @@ pub(super) enum Command {
     Subscribe { uri: String },
     /// stop reporting them, or all changes
     Unsubscribe { uri: Option<String> },
-    /// show the whole last result
+    /// show more of the last result
     More,
     /// write the last result, or one of its files
     Save {

@@ -1,4 +1,4 @@
-//! The last result or response: its first rows on the screen, the rest, and its files.
+//! The last result: its first rows on the screen, the rest, and its files.
 
 use std::{io::Write, path::Path, sync::Arc};
 
@@ -87,28 +87,24 @@ impl Repl<'_> {
         Ok(self.session.host.print(page.take())?)
     }
 
-    /// Shows the whole last result in a pager. Without a pager, shows its next rows.
+    /// Shows the next rows of the last result.
     pub(super) fn more(&mut self) -> Result<(), Error> {
         let Some(mut shown) = self.known.shown.take() else {
             return Err(Error::usage("no result has more to show"));
         };
-        let put = |page: &mut _| content::put_whole(page, &shown.text, shown.structured.as_deref());
-        let is_viewed = out::is_seen() && self.session.host.view(put);
-        if !is_viewed {
-            let mut page = out::stdout_page();
-            put(&mut page);
-            let rows = page.take().trimmed().skip(shown.rows);
-            let seen = rows.first(self.room());
-            shown.rows = shown.rows.saturating_add(seen.count());
-            let more = rows.count().saturating_sub(seen.count());
-            match seen.count() {
-                0 => self.tell("There is nothing more to show."),
-                _ => self.session.host.print(seen)?,
-            }
-            if more > 0 {
-                self.page()
-                    .note(Style::Dim, words!("{} more rows; /more shows them", more));
-            }
+        let mut page = out::stdout_page();
+        content::put_whole(&mut page, &shown.text, shown.structured.as_deref());
+        let rows = page.take().trimmed().skip(shown.rows);
+        let seen = rows.first(self.room());
+        shown.rows = shown.rows.saturating_add(seen.count());
+        let more = rows.count().saturating_sub(seen.count());
+        match seen.count() {
+            0 => self.tell("There is nothing more to show."),
+            _ => self.session.host.print(seen)?,
+        }
+        if more > 0 {
+            self.page()
+                .note(Style::Dim, words!("{} more rows; /more shows them", more));
         }
         self.known.shown = Some(shown);
         Ok(())

@@ -1,7 +1,5 @@
 //! Results that are longer than the screen, or have more than text.
 
-use rustix::process::Signal;
-
 use crate::full::{CTRL_D, ENTER, Terminal};
 
 /// A server whose tool `rows` answers with 60 rows of text, and with structured content.
@@ -42,45 +40,6 @@ fn open_at(server: &str, options: &[&str]) -> Terminal {
     assert!(!terminal.shows("row 20."));
     terminal.press("/more").press(ENTER);
     terminal
-}
-
-#[test]
-fn a_long_result_is_shown_in_a_pager() {
-    let mut terminal = open(&[]);
-    terminal.until("in-the-pager");
-    assert!(terminal.shows("| row 60.") && terminal.shows("| {\"count\":60}"));
-    assert!(!terminal.shows("> /more"), "the scrollback is elsewhere");
-    terminal
-        .press(ENTER)
-        .until("> /more")
-        .until("Type to filter")
-        .until("| row 12.");
-    assert!(!terminal.shows("row 20."));
-    terminal.press(CTRL_D);
-    assert_eq!(terminal.end(), Some(0));
-}
-
-#[test]
-fn a_result_of_any_length_is_shown_in_a_pager() {
-    let server = SERVER.replace("i <= 60", "i <= 40000");
-    let mut terminal = open_at(&server, &[]);
-    assert!(terminal.wrote("at least 14"), "not all rows are counted");
-    terminal.until("| row 40000.").until("in-the-pager");
-    terminal
-        .press(ENTER)
-        .until("> /more")
-        .until("Type to filter");
-    terminal.press(CTRL_D);
-    assert_eq!(terminal.end(), Some(0));
-}
-
-#[test]
-fn a_pager_ends_with_the_program_and_leaves_the_terminal_as_it_was() {
-    let mut terminal = open(&[]);
-    terminal.until("in-the-pager").signal(Signal::TERM);
-    terminal.until("> /more").until("| row 12.");
-    assert!(!terminal.is_raw());
-    assert_eq!(terminal.exit(), Some(143));
 }
 
 #[test]

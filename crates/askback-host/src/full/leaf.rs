@@ -65,8 +65,6 @@ pub struct Full {
     page: Page,
     keys: Keys,
     away: Option<Away>,
-    /// Whether the pager has failed. Rows are then printed without it.
-    is_without_pager: bool,
     /// Rows to print when the terminal is back.
     waiting: Rows,
     attention: Attention,
@@ -100,7 +98,6 @@ impl Full {
             page: out::stderr_page(),
             keys: Keys::new(),
             away: None,
-            is_without_pager: false,
             waiting: Rows::default(),
             attention: Attention::new(),
             size: size(columns, rows),
@@ -203,11 +200,9 @@ impl Leaf for Full {
         let desk = talk.seen();
         if let Some(away) = &mut self.away {
             let ended = ready!(away.poll(context));
-            self.is_without_pager |= away.is_pager() && ended.is_err();
             self.come_back();
             return Poll::Ready(Did::Action(match ended {
-                Ok(Some(text)) => self.screen.edited(desk, text, &mut self.page),
-                Ok(None) => Vec::new(),
+                Ok(text) => self.screen.edited(desk, text, &mut self.page),
                 Err(issue) => {
                     self.page.item("× ", Style::Error, issue);
                     Vec::new()
@@ -391,21 +386,6 @@ impl Leaf for Full {
             self.write_rows(&rows);
         }
         Ok(())
-    }
-
-    fn view(&mut self, put: &dyn Fn(&mut Page)) -> bool {
-        let pager = away::pager().filter(|_| !self.is_without_pager);
-        let Some(pager) = pager else {
-            return false;
-        };
-        let mut page = Page::new(Look {
-            columns: self.size.columns.saturating_sub(1).max(1),
-            styled: false,
-        });
-        put(&mut page);
-        let rows = page.take().trimmed();
-        self.leave(|| Away::page(pager, &rows));
-        true
     }
 
     fn shows_offers(&self) -> bool {
