@@ -9,11 +9,10 @@ mod indent;
 mod shared;
 mod show;
 mod state;
-#[cfg(feature = "web")]
 pub(crate) mod view;
 
 use std::{
-    collections::VecDeque,
+    collections::{BTreeMap, VecDeque},
     mem,
     time::{Duration, SystemTime},
 };
@@ -28,7 +27,7 @@ pub use self::{
     export::line,
     indent::indented,
     shared::SharedWire,
-    show::{MessageSelection, Row, heading, list, put, whole},
+    show::{MessageSelection, Row, heading, put},
 };
 
 /// The recorded messages of a session.
@@ -216,6 +215,28 @@ impl Wire {
     /// The limit in bytes.
     pub fn most(&self) -> usize {
         self.most
+    }
+
+    /// Returns the newest messages with a number below `before`, at most `most`, grouped by call, and the number before
+    /// which older messages begin, if some are kept.
+    fn calls(&self, before: u64, most: usize) -> (Vec<Vec<&Entry>>, Option<u64>) {
+        let mut kept = self
+            .entries()
+            .rev()
+            .filter(|entry| entry.number < before)
+            .peekable();
+        let mut calls: BTreeMap<u64, Vec<&Entry>> = BTreeMap::new();
+        let mut oldest = None;
+        for entry in kept.by_ref().take(most) {
+            calls.entry(entry.call).or_default().push(entry);
+            oldest = Some(entry.number);
+        }
+        let mut calls: Vec<_> = calls.into_values().collect();
+        for call in &mut calls {
+            call.reverse();
+        }
+        let older = oldest.filter(|_| kept.peek().is_some());
+        (calls, older)
     }
 
     fn add(

@@ -1,6 +1,9 @@
-//! Messages as data, for front ends that lay out more than lines.
+//! Messages as data, for all front ends.
 
-use std::collections::BTreeMap;
+#![cfg_attr(
+    not(feature = "web"),
+    expect(dead_code, reason = "only the page lists messages from this data")
+)]
 
 use askback::transport::{WireHeader, WireValue};
 
@@ -76,22 +79,7 @@ pub(crate) struct HeaderView {
 
 /// Returns the newest messages with a number below `before`, at most `most`, grouped by call.
 pub(crate) fn calls(wire: &Wire, before: Option<u64>, most: usize) -> CallsView {
-    let before = before.unwrap_or(u64::MAX);
-    let mut kept = wire
-        .entries()
-        .rev()
-        .filter(|entry| entry.number < before)
-        .peekable();
-    let mut calls: BTreeMap<u64, Vec<&Entry>> = BTreeMap::new();
-    let mut oldest = None;
-    for entry in kept.by_ref().take(most) {
-        calls.entry(entry.call).or_default().push(entry);
-        oldest = Some(entry.number);
-    }
-    let mut calls: Vec<_> = calls.into_values().collect();
-    for call in &mut calls {
-        call.reverse();
-    }
+    let (mut calls, older) = wire.calls(before.unwrap_or(u64::MAX), most);
     // A call with a new message moves to the top.
     calls.sort_by_key(|call| call.last().map(|entry| entry.number));
     let view = |call: Vec<&Entry>| CallView {
@@ -100,7 +88,7 @@ pub(crate) fn calls(wire: &Wire, before: Option<u64>, most: usize) -> CallsView 
     };
     CallsView {
         calls: calls.into_iter().rev().map(view).collect(),
-        older: oldest.filter(|_| kept.peek().is_some()),
+        older,
         dropped: wire.dropped(),
     }
 }
@@ -135,8 +123,8 @@ fn message(entry: &Entry) -> MessageView {
 pub(crate) fn whole(wire: &Wire, number: u64, most: usize) -> Option<WholeView> {
     let entry = wire.get(number)?;
     let way = match entry.is_sent {
-        true => "Sent",
-        false => "Received",
+        true => "sent",
+        false => "received",
     };
     let mut facts = vec![words!(
         "{} at {}, {}",
@@ -149,6 +137,9 @@ pub(crate) fn whole(wire: &Wire, number: u64, most: usize) -> Option<WholeView> 
             .took
             .map(|took| words!("{} s after its request", seconds(took))),
     );
+    if entry.call != entry.number {
+        facts.push(words!("part of what began with message {}", entry.call));
+    }
     if let Some(state) = entry.gist.state() {
         facts.push(words!("requestState: {} characters", state.chars()));
     }
