@@ -152,9 +152,6 @@ impl Repl<'_> {
         if let Some(played) = self.session.role().played() {
             said.push(words!("Played: {}", played));
         }
-        if let Some(answered) = self.session.host.desk().stance().words() {
-            said.push(words!("Questions: {}", answered));
-        }
         self.session.host.describe(Words::join(said, "  "));
         let servers = self.server_offers();
         self.session.host.offer_servers(servers);

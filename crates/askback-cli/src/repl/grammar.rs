@@ -106,10 +106,10 @@ pub(super) enum Command {
         #[arg(value_name = "NAME")]
         server: String,
     },
-    /// give one answer to all questions, or play another client
+    /// play another client
     As {
         /// CLIENT such as codex, no-url or 2025-06-18, with commas between several
-        #[arg(value_name = "decline | cancel | timeout | me | CLIENT")]
+        #[arg(value_name = "me | CLIENT")]
         who: Option<String>,
     },
     /// show questions again, after F8 or /mute
