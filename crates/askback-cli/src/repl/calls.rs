@@ -21,7 +21,7 @@ use super::{
     Repl, attend, grammar, history::History, line, resources::Resource, results::ShownResult,
 };
 use crate::{
-    args::{self, Place},
+    args,
     error::{Error, Kind},
     lookup, missing, older, secret,
     session::{Session, failed},
@@ -91,7 +91,7 @@ impl Repl<'_> {
     ) -> Result<Option<(Content, bool)>, Error> {
         let schema = tool.input_schema.decode().unwrap_or(Value::Null);
         let mut given = preset;
-        given.extend(args::for_tool(args::parse(words)?, &schema, Place::Line)?);
+        given.extend(args::for_tool(args::parse(words)?, &schema)?);
         missing::tell_unfit(&mut self.session.host, &schema, &given);
         let asks_all = words.is_empty();
         let before = given.clone();

@@ -6,7 +6,7 @@ use serde::de::IgnoredAny;
 use serde_json::{Map, Value};
 
 use super::{calls::Call, grammar};
-use crate::args::{self, Place};
+use crate::args;
 
 /// Splits a line into words, with quotes and backslashes as in a shell. A JSON list, object or string after `:=` is
 /// one word that keeps its quotes and spaces; shlex and shell-words would remove the quotes.
@@ -117,7 +117,7 @@ pub(super) fn call(call: &Call, address: &str) -> Option<String> {
         let words = args::parse(&[word]).ok()?;
         match call {
             Call::Tool(..) => {
-                args::for_tool(words, schema.as_ref().unwrap_or(&Value::Null), Place::Line).ok()
+                args::for_tool(words, schema.as_ref().unwrap_or(&Value::Null)).ok()
             }
             _ => {
                 let arguments = args::for_prompt(words).into_iter();
@@ -331,7 +331,7 @@ mod tests {
             };
             proptest::prop_assert_eq!(tool, "book");
             let schema = json!({"properties": {"s": {"type": "string"}}});
-            let given = args::parse(&arguments).and_then(|words| args::for_tool(words, &schema, Place::Line));
+            let given = args::parse(&arguments).and_then(|words| args::for_tool(words, &schema));
             proptest::prop_assert_eq!(given.ok().map(Value::Object), Some(json!({"s": text})));
         }
     }
