@@ -5,7 +5,6 @@
 mod attention;
 mod away;
 mod calendar;
-mod checkpoint;
 mod choices;
 mod editor;
 mod form;

@@ -6,7 +6,6 @@ use askback::protocol::CreateMessageResult;
 use jiff::civil::Date;
 
 use super::{
-    checkpoint,
     editor::Editor,
     form::{FormOutcome, FormView},
     home::{Home, HomeOutcome, entered, one_row},
@@ -413,36 +412,28 @@ impl Screen {
 
     fn step(&mut self, front: &Front<'_>, key: &Key) -> Option<Vec<Action>> {
         let one = |said| Some(vec![said]);
+        // Where a text is typed, other keys may belong to it.
+        let labelled = match key {
+            Key::Ctrl(letter) => view::on_key(front, &format!("^{}", letter.to_ascii_uppercase())),
+            Key::Enter if !front.step.is_typed() => view::on_key(front, "Enter"),
+            Key::Char(c) if !front.step.is_typed() => view::on_key(front, &c.to_string()),
+            _ => None,
+        };
+        if let Some(action) = labelled {
+            return one(action);
+        }
         match (&front.step, key) {
-            (Step::Secret(_) | Step::Confirm, Key::Char('y')) => one(Action::Yes),
-            (Step::Confirm, Key::Enter) => one(Action::Yes),
-            (Step::Secret(_) | Step::Confirm, Key::Char('n' | 'd')) => one(Action::Decline(None)),
-            (Step::Review(_) | Step::Reread(_), Key::Enter) => one(Action::Send),
-            (Step::Review(_) | Step::Reread(_), Key::Char('e') | Key::BackTab | Key::Backspace) => {
-                one(Action::Back)
-            }
-            (Step::Request(_) | Step::Running(_) | Step::Replied(_), key) => {
-                checkpoint::said(&front.step, key).map(|said| vec![said])
-            }
+            (Step::Confirm, Key::Char('y')) => one(Action::Yes),
+            (Step::Secret(_) | Step::Confirm, Key::Char('n')) => one(Action::Decline(None)),
+            (_, Key::Char('d')) if !front.step.is_typed() => one(Action::Decline(None)),
+            (Step::Review(_) | Step::Reread(_), Key::BackTab | Key::Backspace) => one(Action::Back),
             (Step::Write(_), Key::Ctrl('b')) => one(Action::Back),
             (Step::Rewrite(..), Key::Ctrl('s')) => one(Action::Fill(self.text.take())),
             (Step::Rewrite(..), Key::Ctrl('b') | Key::Esc) => {
                 self.text.take();
                 one(Action::Back)
             }
-            (Step::Consent(_), Key::Char('o')) => one(Action::Yes),
-            (Step::Sure(_), Key::Char('y')) => one(Action::Yes),
-            (Step::Sure(_), Key::Char('b') | Key::Backspace) => one(Action::Back),
-            (Step::Opened(_), Key::Enter) => one(Action::Done),
-            (Step::Opened(_), Key::Char('o')) => one(Action::OpenAgain),
-            (
-                Step::Consent(_)
-                | Step::Sure(_)
-                | Step::Opened(_)
-                | Step::Review(_)
-                | Step::Reread(_),
-                Key::Char('d'),
-            ) => one(Action::Decline(None)),
+            (Step::Sure(_), Key::Backspace) => one(Action::Back),
             (Step::Consent(link) | Step::Sure(link) | Step::Opened(link), Key::Char('c')) => {
                 self.copied = Some(link.url.clone());
                 self.wanted = Some(Wanted::Link);
@@ -494,7 +485,6 @@ impl Screen {
                     _ => Action::Folder(typed),
                 })
             }
-            (Step::Returning(_), Key::Ctrl('o')) => one(Action::OpenAgain),
             (
                 Step::Write(_)
                 | Step::Rewrite(..)

@@ -14,7 +14,7 @@ mod sampling;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-pub(crate) use actions::hides_any;
+pub(crate) use actions::{hides_any, on_key};
 pub use actions::{Act, ActionView};
 use form::has_secret;
 pub use form::{
