@@ -466,7 +466,7 @@ pub fn leaf(answers: Answers, plain: bool, limits: &Limits) -> Box<dyn Leaf> {
     match answers {
         Answers::Person => {
             let full = match !plain && out::is_attended() && !Look::is_dumb() {
-                true => Full::new(shown, Clock::of_this_machine()).ok(),
+                true => Full::new(shown).ok(),
                 false => None,
             };
             match full {

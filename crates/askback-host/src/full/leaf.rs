@@ -40,7 +40,7 @@ use crate::{
     page::{Look, Page, Rows, Style, out},
     remarks::{Remark, Remarks},
     settling::Settling,
-    text::{Clock, Words, given},
+    text::{Words, given},
     words,
 };
 
@@ -83,17 +83,17 @@ pub struct Full {
 
 impl Full {
     /// Takes the terminal; must be called within the runtime. Shows at most `shown` characters of a
-    /// server's text about a question. Calendars start at the clock's day.
+    /// server's text about a question.
     ///
     /// # Errors
     ///
     /// If the terminal cannot be switched to raw mode.
-    pub fn new(shown: usize, clock: Clock) -> io::Result<Self> {
+    pub fn new(shown: usize) -> io::Result<Self> {
         restored_after_a_panic();
         take()?;
         let (columns, rows) = crossterm::terminal::size().unwrap_or((80, 24));
         Ok(Self {
-            screen: Screen::new(shown, clock.today()).from_elsewhere(browser::is_elsewhere()),
+            screen: Screen::new(shown).from_elsewhere(browser::is_elsewhere()),
             region: Region::new(rewraps()),
             page: out::stderr_page(),
             keys: Keys::new(),

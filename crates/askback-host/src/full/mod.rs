@@ -4,7 +4,6 @@
 
 mod attention;
 mod away;
-mod calendar;
 mod choices;
 mod editor;
 mod form;

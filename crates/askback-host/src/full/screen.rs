@@ -3,7 +3,6 @@
 mod rows;
 
 use askback::protocol::CreateMessageResult;
-use jiff::civil::Date;
 
 use super::{
     editor::Editor,
@@ -36,7 +35,6 @@ pub struct Size {
 /// The state of the screen.
 #[derive(Debug)]
 pub struct Screen {
-    today: Date,
     /// The maximum number of characters of a server's text about a question.
     shown: usize,
     reader: Reader,
@@ -79,15 +77,13 @@ enum Wanted {
 }
 
 impl Screen {
-    /// An empty screen. Shows at most `shown` characters of a server's text about a question;
-    /// calendars start at `today`.
-    pub fn new(shown: usize, today: Date) -> Self {
+    /// An empty screen. Shows at most `shown` characters of a server's text about a question.
+    pub fn new(shown: usize) -> Self {
         Self {
-            today,
             shown,
             reader: Reader::default(),
             seen: None,
-            form: FormView::new(today),
+            form: FormView::default(),
             text: Editor::default(),
             replied: None,
             home: Home::default(),
@@ -286,7 +282,7 @@ impl Screen {
             _ => Reading::default(),
         };
         if is_new {
-            self.form = FormView::new(self.today);
+            self.form = FormView::default();
             self.reader.reveals = false;
             self.begun = None;
         }

@@ -373,7 +373,7 @@ fn on_the_screen(story: &Story<'_>) -> Vec<String> {
     let shown = Limits::default().host.message_shown;
     let mut seat = OnScreen {
         talk: Conversation::new(Server::new(desk(story))),
-        screen: Screen::new(shown, evening().today()),
+        screen: Screen::new(shown),
         page: Page::new(look),
         replies: Vec::new(),
     };
@@ -525,7 +525,7 @@ fn a_sampling_request_runs_only_after_both_ends_were_seen() {
         let shown = Limits::default().host.message_shown;
         let mut seat = OnScreen {
             talk: Conversation::new(Server::new(desk(&story))),
-            screen: Screen::new(shown, evening().today()),
+            screen: Screen::new(shown),
             page: Page::new(look),
             replies: Vec::new(),
         };
