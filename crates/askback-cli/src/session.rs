@@ -26,7 +26,7 @@ use askback_host::{
     plain::Plain,
     relay::{ServerId, claims},
     script::Script,
-    text::{Clock, Words, given},
+    text::{Words, given},
     unattended::UnattendedRun,
     web::WebPage,
     words,

@@ -9,7 +9,6 @@ use askback_host::{
     leaf::Leaf as _,
     model::{Ask, Asker, Change, Conversation, Desk, Event, Origin, Question, Server},
     relay::ServerId,
-    text::Clock,
 };
 use pty_process::blocking::Command;
 
