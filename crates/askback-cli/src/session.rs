@@ -2,7 +2,7 @@
 
 mod several;
 
-use std::{path::PathBuf, str::FromStr, sync::Arc, time::Duration};
+use std::{path::PathBuf, str::FromStr, time::Duration};
 
 use askback::{
     Limits, Revision,
@@ -14,7 +14,6 @@ use askback::{
         codes::{HEADER_MISMATCH, UNSUPPORTED_VERSION},
     },
 };
-use askback_check::probe::{Bounds, Recorder, Way};
 use askback_host::{
     folder,
     full::Full,
@@ -43,7 +42,6 @@ use crate::{
     older,
     opener::Opener,
     permissions::Permissions,
-    probe_args::way,
     role::Role,
     seconds::seconds,
     sign_in::SignInArgs,
@@ -298,27 +296,6 @@ impl Session {
         let connection = room.connection(&mut host, target)?;
         let client = open(&connection.opener, &mut host).await?;
         Ok(Self::of(host, connection, client))
-    }
-
-    /// Returns how the server is reached, to send messages that no client would send.
-    pub fn way(&self, bounds: &Bounds) -> Result<Way, Error> {
-        let Opener {
-            reach,
-            authorization,
-            ..
-        } = &self.opener;
-        way(reach, authorization.as_ref(), bounds)
-    }
-
-    /// Adds the messages of a probe to the log and the trace of the session.
-    pub fn beside(&self, bounds: Bounds) -> Bounds {
-        Bounds {
-            recorder: self
-                .wire
-                .clone()
-                .map(|wire| Arc::new(wire) as Arc<dyn Recorder>),
-            ..bounds
-        }
     }
 
     pub fn role(&self) -> Role {

@@ -7,14 +7,13 @@ mod exchange;
 mod patience;
 mod wire;
 
-use std::{borrow::Cow, fmt, io, sync::Arc, time::Duration};
+use std::{borrow::Cow, io, time::Duration};
 
 use ::http::{HeaderMap, HeaderName, Method};
 use askback::{
     Revision,
     internal::{http::headers::encode, revision::Era},
     protocol::name_member,
-    transport::WireEvent,
 };
 use askback_host::text::head;
 use serde_json::{Value, json};
@@ -68,17 +67,6 @@ pub struct Bounds {
     pub messages: usize,
     /// When the whole server is given up.
     pub patience: Patience,
-    /// Records the messages.
-    pub recorder: Option<Arc<dyn Recorder>>,
-}
-
-/// Records the messages of connections.
-pub trait Recorder: fmt::Debug + Send + Sync {
-    /// Called when a connection starts.
-    fn begin(&self);
-
-    /// Called for each message on it.
-    fn take(&self, event: &WireEvent<'_>);
 }
 
 #[derive(Debug)]
@@ -140,9 +128,6 @@ impl Way {
             }
             Self::Address(address) => Wire::Address(address.clone()),
         };
-        if let Some(recorder) = &bounds.recorder {
-            recorder.begin();
-        }
         Ok(Probe {
             wire,
             bounds: bounds.clone(),
@@ -160,15 +145,6 @@ impl Way {
             stderr: Vec::new(),
             closed: Closing::default(),
         })
-    }
-}
-
-impl Bounds {
-    fn shows(&self, event: &WireEvent<'_>) {
-        let is_nothing = matches!(event, WireEvent::Sent([]));
-        if let Some(recorder) = self.recorder.as_ref().filter(|_| !is_nothing) {
-            recorder.take(event);
-        }
     }
 }
 

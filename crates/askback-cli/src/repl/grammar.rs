@@ -91,12 +91,6 @@ pub(super) enum Command {
     Again,
     /// change the arguments of the last call, and make it again
     Edit,
-    /// check the server for faults
-    Check {
-        /// a tool that may be called, and its arguments
-        #[arg(value_name = "TOOL KEY=VALUE")]
-        tools: Vec<String>,
-    },
     /// restart the server, and show what is new
     Restart { server: Option<String> },
     /// list the servers and their state
@@ -240,8 +234,7 @@ impl Command {
             | Self::Prompts
             | Self::Resources
             | Self::Skills
-            | Self::Log { level: Some(_) }
-            | Self::Check { .. } => REMOTE,
+            | Self::Log { level: Some(_) } => REMOTE,
             Self::Again | Self::Edit => Facts {
                 needs_server: true,
                 ..LAST_CALL

@@ -299,7 +299,6 @@ impl<'a> Repl<'a> {
             Command::Log { level } => self.log(level).await,
             Command::Again => self.again().await,
             Command::Edit => self.change().await,
-            Command::Check { tools } => self.check(&tools).await,
             Command::Restart { server } => self.restart_named(server.as_deref()).await,
             Command::Servers => {
                 self.list_servers();

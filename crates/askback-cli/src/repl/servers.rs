@@ -10,10 +10,9 @@ use askback::{
     client::{Client, ClientError, Subscription},
     protocol::Tool,
 };
-use askback_check::{Measure, Scope};
 use askback_host::{
     model::{Catalog, Presence},
-    page::{Style, out},
+    page::Style,
     relay::ServerId,
     text::{LocalText, given},
     words,
@@ -28,10 +27,8 @@ use super::{
     results::ShownResult,
 };
 use crate::{
-    commands::check::{PATIENCE, TRIED, misnamed, named},
     error::{Error, Kind},
     files::{ChangedFiles, WatchedFiles},
-    probe_args::ProbeArgs,
     session::{Connection, OpenedServer, OpeningServers, Session, State, of_server},
 };
 
@@ -496,30 +493,6 @@ pub(super) async fn files_changed(files: &mut Option<WatchedFiles>) -> ChangedFi
     match files {
         Some(files) => files.changed().await,
         None => pending().await,
-    }
-}
-
-impl Repl<'_> {
-    /// Checks the current server in the current revision and prints its mistakes. `words` name the tools that may be
-    /// called, with their arguments.
-    pub(super) async fn check(&mut self, words: &[String]) -> Result<(), Error> {
-        let bounds = ProbeArgs::default().bounds(PATIENCE, TRIED);
-        let bounds = self.session.beside(bounds);
-        let way = self.session.way(&bounds)?;
-        let revision = self.session.client.revision();
-        let name = self.name();
-        self.tell(words!("Checking {} in {}…", name, given(revision)));
-        let scope = Scope {
-            only: Some(revision),
-            tools: named(words)?,
-            ..Scope::default()
-        };
-        let checking = askback_check::check(&way, &bounds, &scope, |_| {}, pending());
-        let report = self.session.host.attend(checking).await?;
-        let report = report.map_err(misnamed)?;
-        let mut page = out::stdout_page();
-        report.put(&mut page, false, &Measure::default());
-        Ok(self.session.host.print(page.take().trimmed())?)
     }
 }
 

@@ -253,8 +253,8 @@ fn the_descriptions_of_commands_are_aligned() {
             "call a tool; asks for missing arguments",
         ))
         .says(&beside(
-            "/check [TOOL KEY=VALUE]…",
-            "check the server for faults",
+            "/save FILE [N]",
+            "write the last result, or one of its files",
         ));
     let rows = ran.stderr.lines();
     let rows = rows.skip_while(|row| !row.starts_with("  /tools"));

@@ -150,33 +150,6 @@ fn the_messages_are_shown_at_a_question_which_is_asked_again() {
         .says("  No message has askback/none in its method or in its line;");
 }
 
-#[test]
-fn messages_of_side_connections_are_traced_and_not_recorded() {
-    #[track_caller]
-    fn check(name: &str, lines: &str, exit: i32, sent: &str) {
-        let run = Run::new(
-            &format!("wire-beside-{name}"),
-            &["open", "--protocol", "2026-07-28"],
-        );
-        let options = ["--trace=traced.jsonl"];
-        let lines = format!("/tools\n{lines}/packing_list Rome may\n/wire save kept.jsonl\n");
-        let ran = run.and(&options).input(&lines).on_travel().expect(exit);
-        let read = |file: &str| fs::read_to_string(ran.scratch.path(file)).expect("it was written");
-        let is_beside = |line: &&str| line.contains("\"beside\":true");
-        for file in ["traced.jsonl", "kept.jsonl"] {
-            let text = read(file);
-            let mut beside = text.lines().filter(is_beside);
-            assert!(beside.any(|line| line.contains(sent)), "{file}: {text}");
-        }
-    }
-    check(
-        "check",
-        "/check book_holiday destination=Barcelona depart=2030-06-15\n",
-        0,
-        "askback-unknown",
-    );
-}
-
 /// A process of the agency over HTTP, killed on drop.
 struct Agency(Child);
 

@@ -13,7 +13,6 @@ pub(crate) mod view;
 
 use std::{
     collections::{BTreeMap, VecDeque},
-    mem,
     time::{Duration, SystemTime},
 };
 
@@ -39,8 +38,6 @@ pub struct Wire {
     most: usize,
     last: u64,
     open: VecDeque<Open>,
-    /// Open requests of side connections.
-    open_beside: VecDeque<Open>,
 }
 
 /// A message, or an HTTP request without one.
@@ -59,8 +56,6 @@ pub struct Entry {
     /// For a response: its request.
     answers: Option<AnsweredRequest>,
     http: Option<Box<Exchange>>,
-    /// Whether it belongs to a side connection.
-    is_beside: bool,
 }
 
 #[derive(Debug, Clone)]
@@ -125,28 +120,7 @@ impl Wire {
             most,
             last: 0,
             open: VecDeque::new(),
-            open_beside: VecDeque::new(),
         }
-    }
-
-    /// Records an event of a side connection, whose request ids are separate from the session's.
-    pub fn take_beside(&mut self, event: &WireEvent<'_>, at: Duration) -> Option<News> {
-        mem::swap(&mut self.open, &mut self.open_beside);
-        let mut news = self.take(event, at);
-        mem::swap(&mut self.open, &mut self.open_beside);
-        if let Some(News::Message(entry)) = &mut news {
-            entry.is_beside = true;
-            let kept = self.kept.back_mut();
-            if let Some(kept) = kept.filter(|kept| kept.number == entry.number) {
-                kept.is_beside = true;
-            }
-        }
-        news
-    }
-
-    /// Begins a new side connection.
-    pub fn begin_beside(&mut self) {
-        self.open_beside.clear();
     }
 
     /// Records an event; `at` is the time since the session began. Returns what is new.
@@ -284,7 +258,6 @@ impl Wire {
                 method: open.method,
             }),
             http,
-            is_beside: false,
         };
         self.bytes = self.bytes.saturating_add(entry.cost());
         self.kept.push_back(entry.clone());
@@ -364,11 +337,6 @@ impl Entry {
     /// Whether the client sent it.
     pub fn is_sent(&self) -> bool {
         self.is_sent
-    }
-
-    /// Whether it belongs to a side connection.
-    pub fn is_beside(&self) -> bool {
-        self.is_beside
     }
 
     /// The unchanged message; empty for an HTTP request without one.

@@ -205,43 +205,6 @@ fn a_state_is_of_the_call_it_came_from_and_no_other() {
 }
 
 #[test]
-fn a_side_connection_has_its_own_requests() {
-    let mut wire = Wire::new(SystemTime::UNIX_EPOCH, 1 << 20);
-    let at = Duration::from_secs;
-    let ask = br#"{"id":1,"method":"tools/call","params":{"name":"book"}}"#;
-    let answer = br#"{"id":1,"result":{}}"#;
-    wire.take(&WireEvent::Sent(ask), at(0));
-    // A request without a response.
-    wire.take_beside(&WireEvent::Sent(ask), at(1));
-    wire.begin_beside();
-    wire.take_beside(&WireEvent::Sent(ask), at(2));
-    wire.take_beside(&WireEvent::Received(answer), at(3));
-    wire.take(&WireEvent::Received(answer), at(4));
-    let found: Vec<_> = wire
-        .entries()
-        .map(|entry| {
-            let line = wire::line(wire.began(), entry);
-            let line: Value = serde_json::from_str(&line).expect("it is JSON");
-            (
-                entry.is_beside(),
-                line["beside"].clone(),
-                line["call"].clone(),
-                line["after"].clone(),
-            )
-        })
-        .collect();
-    let (no, yes) = (Value::Null, Value::Bool(true));
-    let expected = [
-        (false, no.clone(), json!(1), no.clone()),
-        (true, yes.clone(), json!(2), no.clone()),
-        (true, yes.clone(), json!(3), no.clone()),
-        (true, yes, json!(3), json!(1.0)),
-        (false, no, json!(1), json!(4.0)),
-    ];
-    assert_eq!(found, expected);
-}
-
-#[test]
 fn the_oldest_messages_go_first_and_that_is_said() {
     let call = CALL.to_owned();
     let messages = vec![call.as_str(); 100];
