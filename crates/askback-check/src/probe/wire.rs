@@ -223,11 +223,6 @@ impl Address {
         headers.contains_key(AUTHORIZATION) || !names_another && !self.credentials().is_empty()
     }
 
-    /// Returns whether requests go through a proxy, which also resolves the host name.
-    pub fn is_proxied(&self) -> bool {
-        self.0.requests.is_proxied(&self.0.uri)
-    }
-
     async fn send(
         &self,
         sent: &ProbeRequest,
