@@ -66,9 +66,9 @@ impl Repl<'_> {
         let addresses = self.addresses();
         let reports = client.and_then(|client| client.capabilities().resources);
         let reports = reports.and_then(|resources| resources.subscribe) == Some(true);
-        let other = |does, write: fn(&str) -> Option<String>, name: &str| -> Vec<OtherLine> {
+        let other = |does, command, name: &str| -> Vec<OtherLine> {
             let address = addresses.write(server, name);
-            let line = address.and_then(|address| write(&address));
+            let line = address.and_then(|address| line::named(command, &address));
             line.map(|line| OtherLine { does, line })
                 .into_iter()
                 .collect()
@@ -104,9 +104,9 @@ impl Repl<'_> {
             Some(Offer {
                 others: match reports {
                     true if is_watched(&resource.uri) => {
-                        other("Stop reports", line::unsubscribe, &resource.uri)
+                        other("Stop reports", "/unsubscribe", &resource.uri)
                     }
-                    true => other("Report changes", line::subscribe, &resource.uri),
+                    true => other("Report changes", "/subscribe", &resource.uri),
                     false => Vec::new(),
                 },
                 ..offer(line::resource, &resource.uri, about)?
@@ -173,8 +173,8 @@ impl Repl<'_> {
             });
             ServerOffer {
                 server,
-                choose: line::server(name).filter(|_| server != chosen),
-                restart: line::restart(name),
+                choose: line::named("/server", name).filter(|_| server != chosen),
+                restart: line::named("/restart", name),
                 failure,
             }
         };

@@ -57,26 +57,6 @@ pub(super) fn tool(name: &str) -> Option<String> {
     named("/call", name)
 }
 
-/// The line that asks for changes of a resource.
-pub(super) fn subscribe(uri: &str) -> Option<String> {
-    named("/subscribe", uri)
-}
-
-/// The line that ends a subscription.
-pub(super) fn unsubscribe(uri: &str) -> Option<String> {
-    named("/unsubscribe", uri)
-}
-
-/// The line that makes a server the current one.
-pub(super) fn server(name: &str) -> Option<String> {
-    named("/server", name)
-}
-
-/// The line that starts a server again.
-pub(super) fn restart(name: &str) -> Option<String> {
-    named("/restart", name)
-}
-
 pub(super) fn prompt(name: &str) -> Option<String> {
     let is_free = !name.is_empty() && grammar::find(name).is_none();
     let line = is_free.then(|| format!("/{name}"));
@@ -88,7 +68,8 @@ pub(super) fn resource(uri: &str) -> Option<String> {
     named("/read", uri)
 }
 
-fn named(command: &str, name: &str) -> Option<String> {
+/// The line with this command and one argument.
+pub(super) fn named(command: &str, name: &str) -> Option<String> {
     let mut lines = [
         format!("{command} {name}"),
         format!("{command} {}", quoted(name)),
