@@ -18,10 +18,9 @@ use crate::{
     },
     page::{Excerpt, LEFT_OUT, Page, Style, out},
     question::{self, in_full},
-    remarks::{Remark, Remarks},
     script::{Answer, Place, Report, RulesOf, Script, ScriptRun, rule_for},
     signals::Interrupts,
-    text::{self, Words, given},
+    text::{self, Words},
     words,
 };
 
@@ -250,12 +249,6 @@ impl Leaf for UnattendedRun {
                 excerpt.end(LEFT_OUT);
             }
         }
-    }
-
-    fn remark(&mut self, desk: &Desk, remark: Remark) -> Option<Remark> {
-        let name = given(&desk.asker().name).short();
-        Remarks::put(&mut self.page, &name, remark);
-        None
     }
 
     fn tell(&mut self, words: Words) {

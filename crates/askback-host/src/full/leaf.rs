@@ -38,7 +38,7 @@ use crate::{
     leaf::{Did, Leaf, LinkOpening},
     model::{Cause, Conversation, Desk, EventOutcome, Far, Step, link},
     page::{Look, Page, Rows, Style, out},
-    remarks::{Remark, Remarks},
+    remarks::Remarks,
     settling::Settling,
     text::{Words, given},
     words,
@@ -294,32 +294,18 @@ impl Leaf for Full {
         }
     }
 
-    fn remark(&mut self, desk: &Desk, remark: Remark) -> Option<Remark> {
-        let name = given(&desk.asker().name).short();
-        Remarks::put(&mut self.page, &name, remark);
-        None
-    }
-
-    fn tell(&mut self, words: Words) {
-        self.page.say(Style::Plain, words);
-    }
-
     fn open(&mut self, url: &str) -> LinkOpening {
-        let opened = browser::open(url);
-        let opening = match &opened {
-            Ok(()) => LinkOpening::Started,
-            Err(_) => LinkOpening::Failed,
+        let Err(error) = browser::open(url) else {
+            return LinkOpening::Started;
         };
-        if let Err(error) = opened {
-            let page = &mut self.page;
-            error.put(page);
-            if let Ok(link) = link::judge(url) {
-                page.say(Style::Plain, "Open it yourself, up to the next empty line:");
-                page.link_alone(&link);
-                page.blank();
-            }
+        let page = &mut self.page;
+        error.put(page);
+        if let Ok(link) = link::judge(url) {
+            page.say(Style::Plain, "Open it yourself, up to the next empty line:");
+            page.link_alone(&link);
+            page.blank();
         }
-        opening
+        LinkOpening::Failed
     }
 
     fn show(&mut self, talk: &Conversation, prompt: Option<&Words>) {

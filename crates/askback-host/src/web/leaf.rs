@@ -36,7 +36,6 @@ use crate::{
     model::{Ask, Call, Cause, Conversation, Desk, Effect, EventOutcome, Step},
     page::{Look, Page, Rows, Style, out::Unwritten},
     question::{answered, notice},
-    remarks::{Remark, Remarks},
     server_id::ServerId,
     text::{Words, given},
     view::{Reader, view},
@@ -252,16 +251,6 @@ impl Leaf for WebPage {
                 _ => {}
             }
         }
-    }
-
-    fn remark(&mut self, desk: &Desk, remark: Remark) -> Option<Remark> {
-        let name = given(&desk.asker().name).short();
-        Remarks::put(&mut self.page, &name, remark);
-        None
-    }
-
-    fn tell(&mut self, words: Words) {
-        self.page.say(Style::Plain, words);
     }
 
     /// Opens no browser: the page shows the link itself.
