@@ -34,7 +34,7 @@ use crate::{
     content::CallOutcome,
     leaf::{Did, Leaf, LinkOpening},
     model::{Ask, Call, Cause, Conversation, Desk, Effect, EventOutcome, Step},
-    page::{Look, Page, Rows, Style, out::Unwritten},
+    page::{Look, Page, Rows, out::Unwritten},
     question::{answered, notice},
     server_id::ServerId,
     text::{Words, given},
