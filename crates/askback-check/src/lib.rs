@@ -26,7 +26,7 @@ use askback_host::{
 use serde_json::{Map, Value, json};
 
 pub use ledger::Measure;
-pub use steps::program::Program;
+pub use steps::program::{Program, find_program};
 
 use self::{
     probe::{Bounds, GiveUpReason, Way},
