@@ -16,7 +16,7 @@ pub mod rules;
 mod steps;
 mod trials;
 
-use std::{collections::BTreeSet, io};
+use std::collections::BTreeSet;
 
 use askback::{Revision, internal::revision::Era};
 use askback_host::{
@@ -26,12 +26,12 @@ use askback_host::{
 use serde_json::{Map, Value, json};
 
 pub use ledger::Measure;
-pub use steps::program::Program;
+pub use steps::program::{Program, find_program};
 
 use self::{
-    probe::{Bounds, GiveUpReason, ProbeRequest, Reply, Wait, Way},
+    probe::{Bounds, GiveUpReason, Way},
     report::Report,
-    trials::{Trials, asked_everything},
+    trials::Trials,
 };
 
 /// A tool that may be called.
@@ -146,31 +146,6 @@ async fn fill(
     }
     report.lost = bounds.patience.lost();
     Ok(())
-}
-
-/// Sends bytes on a new connection and returns what came back. `bytes` builds them from the
-/// request's id. Unless `is_beginning` is set, a conversation is started first.
-///
-/// # Errors
-///
-/// If the server cannot be started.
-pub async fn send(
-    way: &Way,
-    bounds: &Bounds,
-    revision: Revision,
-    bytes: impl FnOnce(&Value) -> Vec<u8>,
-    is_beginning: bool,
-) -> io::Result<Reply> {
-    let mut probe = way.open(bounds, revision, asked_everything())?;
-    if revision.era() == Era::Legacy && !is_beginning {
-        probe.greet().await;
-        probe.initialized().await;
-    }
-    let id = probe.next_id();
-    let wait = Wait::For(id.clone());
-    let reply = probe.send(ProbeRequest::bytes(bytes(&id), wait)).await;
-    probe.close().await;
-    Ok(reply)
 }
 
 async fn spoken(way: &Way, bounds: &Bounds, tell: &impl Fn(Words)) -> BTreeSet<Revision> {

@@ -27,13 +27,6 @@ pub enum ArgumentValue {
     Json(Value),
 }
 
-/// Where arguments are written. Error messages show how to pass a value there unparsed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Place {
-    Shell,
-    Line,
-}
-
 pub fn parse(words: &[String]) -> Result<Vec<Argument>, Error> {
     let mut arguments: Vec<Argument> = Vec::with_capacity(words.len());
     for word in words {
@@ -51,18 +44,14 @@ pub fn parse(words: &[String]) -> Result<Vec<Argument>, Error> {
 
 /// The arguments of a tool. Each text is parsed as the type that the tool's input schema declares for it; without a
 /// type it stays a string.
-pub fn for_tool(
-    arguments: Vec<Argument>,
-    schema: &Value,
-    place: Place,
-) -> Result<Map<String, Value>, Error> {
+pub fn for_tool(arguments: Vec<Argument>, schema: &Value) -> Result<Map<String, Value>, Error> {
     let read = |Argument { key, given }| {
         let value = match (given, field(schema, &key)) {
             (ArgumentValue::Json(value), _) => value,
             (ArgumentValue::Text(text), None) => Value::String(text),
             (ArgumentValue::Text(text), Some(field)) => {
                 let is_null = text == "null" && allows_null(&schema["properties"][&key]);
-                match read_as(&field, text, place) {
+                match read_as(&field, text) {
                     Err(_) if is_null => Value::Null,
                     read => read?,
                 }
@@ -183,7 +172,7 @@ fn allows_null(property: &Value) -> bool {
 }
 
 /// Parses a text as the value of a field. If the field takes any text, the server validates it.
-fn read_as(field: &Field, text: String, place: Place) -> Result<Value, Error> {
+fn read_as(field: &Field, text: String) -> Result<Value, Error> {
     let read = match &field.kind {
         FieldKind::Text(_) | FieldKind::Choice(_) => return Ok(Value::String(text)),
         FieldKind::Json(json) if !json.schema.contains_key("type") => {
@@ -216,19 +205,13 @@ fn read_as(field: &Field, text: String, place: Place) -> Result<Value, Error> {
                 key.clone()
             ));
         }
-        let json = text::json(&Value::from(text).to_string());
-        match place {
-            Place::Shell => {
-                // A quote would end the quoted argument.
-                let json = json.replace('\'', "\\u0027");
-                error.hint(words!(
-                    "To send it anyway, write {}:='{}'",
-                    key,
-                    given(json)
-                ))
-            }
-            Place::Line => error.hint(words!("To send it anyway, write {}:={}", key, given(json))),
-        }
+        // A quote would end the quoted argument.
+        let json = text::json(&Value::from(text).to_string()).replace('\'', "\\u0027");
+        error.hint(words!(
+            "To send it anyway, write {}:='{}'",
+            key,
+            given(json)
+        ))
     })
 }
 
@@ -312,7 +295,7 @@ mod tests {
                 schema["properties"][format!("b{other}")] = json!({"type": other});
             }
             let given = words(&[&format!("a={text}")]).expect("the word is right");
-            let read = for_tool(given, &schema, Place::Line).expect("the text is of its type");
+            let read = for_tool(given, &schema).expect("the text is of its type");
             assert_eq!(read["a"], value);
         }
         check(json!({"type": "string"}), "7", json!("7"));
@@ -376,11 +359,7 @@ mod tests {
     #[test]
     fn json_is_taken_as_it_is_and_no_schema_means_strings() {
         let given = words(&["a:=\"7\"", "b=7"]).expect("the words are right");
-        let read = for_tool(
-            given,
-            &json!({"properties": {"a": {"type": "integer"}}}),
-            Place::Line,
-        );
+        let read = for_tool(given, &json!({"properties": {"a": {"type": "integer"}}}));
         assert_eq!(
             Value::from(read.expect("nothing to refuse")),
             json!({"a": "7", "b": "7"})
@@ -456,8 +435,7 @@ mod tests {
         fn check(property: Value, text: &str, says: &str) {
             let schema = json!({"properties": {"a": property}});
             let given = words(&[&format!("a={text}")]).expect("the word is right");
-            let error =
-                for_tool(given, &schema, Place::Line).expect_err("the text is of another type");
+            let error = for_tool(given, &schema).expect_err("the text is of another type");
             assert!(error.to_string().starts_with(says), "{error}");
         }
         check(
@@ -492,23 +470,16 @@ mod tests {
     #[test]
     fn a_text_of_another_type_is_sent_as_the_error_says() {
         #[track_caller]
-        fn check(place: Place, text: &str, says: Option<&str>) {
+        fn check(text: &str, word: &str) {
             let schema = json!({"properties": {"n": {"type": "number"}}});
             let given = words(&[&format!("n={text}")]).expect("the word is right");
-            let error = for_tool(given, &schema, place).expect_err("the text is of another type");
-            let hint = error.to_string();
-            let hint = hint.lines().nth(1).map(str::trim_start);
-            assert_eq!(hint, says);
+            let error = for_tool(given, &schema).expect_err("the text is of another type");
+            let says = format!("To send it anyway, write {word}");
+            assert_eq!(error.to_string().lines().nth(1).map(str::trim_start), Some(&*says));
         }
-        let sends = |word| format!("To send it anyway, write {word}");
-        check(Place::Shell, "abc", Some(&sends(r#"n:='"abc"'"#)));
-        check(
-            Place::Shell,
-            "it's \"a\"",
-            Some(&sends(r#"n:='"it\u0027s \"a\""'"#)),
-        );
-        check(Place::Line, "it's", Some(&sends(r#"n:="it's""#)));
-        check(Place::Line, "a\u{202e}", Some(&sends(r#"n:="a\u202e""#)));
+        check("abc", r#"n:='"abc"'"#);
+        check("it's \"a\"", r#"n:='"it\u0027s \"a\""'"#);
+        check("a\u{202e}", r#"n:='"a\u202e"'"#);
     }
 
     #[test]

@@ -74,9 +74,6 @@ pub enum Exit {
     Interrupted = 130,
 }
 
-/// The likely cause if a server rejects its own state.
-pub const OTHER_PROCESS: &str = "The server may have sealed its state with a key that was lost when it restarted: give the server a persistent key.";
-
 impl Exit {
     /// The exit code of a run: from its outcome, and from the error that ended it early, if any. A failure takes
     /// precedence over the ends of questions, and those over a tool error. An expected decline takes precedence over a

@@ -1,6 +1,6 @@
 //! Known clients and their recorded behaviour, from `known_clients.json`.
 
-use std::{sync::LazyLock, time::Duration};
+use std::{path::Path, sync::LazyLock, time::Duration};
 
 use askback::{
     Revision,
@@ -13,7 +13,7 @@ use serde_json::Value;
 
 use crate::{
     role::Ability,
-    servers::{ConfigFile, EntryShape},
+    servers::{ConfigFile, EntryShape, Format},
 };
 
 /// A known client.
@@ -194,6 +194,20 @@ impl KnownClient {
                 false => name == info,
             })
         })
+    }
+
+    /// The format of the entries in a file that the user named: of the client that has such a file, or else of a client
+    /// whose files have its extension. `None` is an `mcp.json`.
+    pub fn entry_of(path: &Path) -> Option<&'static EntryShape> {
+        let is_it =
+            |file: &ConfigFile| !file.path().ends_with("mcp.json") && path.ends_with(file.path());
+        let known = ALL.iter().find(|client| client.files.iter().any(is_it));
+        let client = known.or_else(|| match Format::of(path) {
+            Format::Json => None,
+            Format::Toml => Self::named("codex"),
+            Format::Yaml => Self::named("goose"),
+        })?;
+        Some(&client.entry)
     }
 
     pub fn named(name: &str) -> Option<&'static Self> {

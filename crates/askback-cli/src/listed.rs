@@ -350,7 +350,6 @@ mod tests {
     use askback_host::{page::Look, text::PeerText};
 
     use super::*;
-    use crate::servers::Layout;
 
     fn listed(server: &str) -> Result<ListedServer, Error> {
         let text = format!(
@@ -360,7 +359,7 @@ mod tests {
                 "mcpServers": {{"other": {{"url": "https://a.test", "oauth": {{"clientSecretEnv": "PWD", "issuer": "https://b.test"}}}}}},
             }}"#
         );
-        let document = Document::read(&text, Layout::Plain, None).expect("it is such a file");
+        let document = Document::read(&text, Path::new("mcp.json"), None, None).expect("it is such a file");
         let folder = Path::new("/project");
         ListedServer::find(
             document,
@@ -461,7 +460,7 @@ mod tests {
                     "bad": {{"url": "https://a.test", "oauth": {oauth}}}
                 }}}}"#
             );
-            let document = Document::read(&text, Layout::Plain, None).expect("it is a file");
+            let document = Document::read(&text, Path::new("mcp.json"), None, None).expect("it is a file");
             let find = |name: &str| {
                 let (file, folder) = (Path::new("/p/mcp.json"), Path::new("/p"));
                 ListedServer::find(document.clone(), name, file, folder, None)?.target()

@@ -13,7 +13,7 @@ use crate::{
     known_clients::KnownClient,
     listed::ListedServer,
     misplaced,
-    servers::{Document, Folders, Layout, Unreadable, heading, read_at},
+    servers::{Document, EntryShape, Folders, Unreadable, heading, read_at},
     target::Target,
     trust::Found,
     typed::{self, TypedText},
@@ -241,24 +241,25 @@ impl TargetArgs {
                 }
             }
         };
-        let read = |path: &Path, layout, text: &str| {
-            Document::read(text, layout, here).map_err(|error| within(path, unreadable(error)))
+        let read = |path: &Path, shape, text: &str| {
+            let read = Document::read(text, path, shape, here);
+            read.map_err(|error| within(path, unreadable(error)))
         };
         match (&self.config, self.from) {
             (Some(file), _) => {
-                let layout = Layout::of(file);
-                add(read(file, layout, &configured(file, layout)?)?);
+                let shape = KnownClient::entry_of(file);
+                add(read(file, shape, &configured(file, shape)?)?);
             }
             (None, Some(client)) => {
                 for source in client.sources(&folders) {
                     let found = Found::of_client(source.path.clone())?;
-                    add(read(&source.path, source.layout, found.text())?);
+                    add(read(&source.path, Some(&client.entry), found.text())?);
                 }
             }
             (None, None) => {
                 let file = find_upward(&folders.here).ok_or_else(|| self.unnamed())?;
                 let found = Found::open(file)?;
-                add(read(found.path(), Layout::Plain, found.text())?);
+                add(read(found.path(), None, found.text())?);
             }
         }
         Ok(names)
@@ -274,9 +275,9 @@ impl TargetArgs {
 
     fn listed(&self, name: &str) -> Result<Target, Error> {
         if let Some(file) = &self.config {
-            let layout = Layout::of(file);
-            let text = configured(file, layout)?;
-            return used(&in_file(file, layout, &text, name)?, file);
+            let shape = KnownClient::entry_of(file);
+            let text = configured(file, shape)?;
+            return used(&in_file(file, shape, &text, name)?, file);
         }
         let folders = folders()?;
         if let Some(client) = self.from {
@@ -287,7 +288,7 @@ impl TargetArgs {
                 .hint("Name one with --config FILE.")
         })?;
         let found = Found::open(file)?;
-        let listed = in_file(found.path(), Layout::Plain, found.text(), name)?;
+        let listed = in_file(found.path(), None, found.text(), name)?;
         let written = listed
             .written()
             .map_err(|error| within(found.path(), error))?;
@@ -367,7 +368,7 @@ fn is_listed(name: &str) -> Option<bool> {
         .and_then(|folders| find_upward(&folders.here));
     let Some(file) = file else { return Some(false) };
     let text = text_file::read_at(&file).ok()?;
-    let document = Document::read(&text, Layout::Plain, None).ok()?;
+    let document = Document::read(&text, &file, None, None).ok()?;
     Some(document.names().any(|known| known == name))
 }
 
@@ -402,10 +403,10 @@ fn is_executable(_: &Path) -> bool {
     true
 }
 
-fn configured(file: &Path, layout: Layout) -> Result<String, Error> {
-    let text = match layout {
-        Layout::Plain => text_file::read_at(file),
-        _ => read_at(file),
+fn configured(file: &Path, shape: Option<&EntryShape>) -> Result<String, Error> {
+    let text = match shape {
+        None => text_file::read_at(file),
+        Some(_) => read_at(file),
     };
     text.map_err(|error| {
         Error::unread(file, error).hint(
@@ -421,7 +422,7 @@ fn unnamed() -> Error {
         .and_then(|folders| find_upward(&folders.here));
     let names = file.as_ref().and_then(|file| {
         let text = text_file::read_at(file).ok()?;
-        let document = Document::read(&text, Layout::Plain, None).ok()?;
+        let document = Document::read(&text, file, None, None).ok()?;
         let names: Vec<_> = document.names().map(str::to_owned).collect();
         (!names.is_empty()).then(|| names.join(", "))
     });
@@ -450,8 +451,13 @@ fn of_client(client: &'static KnownClient, name: &str, folders: &Folders) -> Res
     let mut known = Vec::new();
     for source in client.sources(folders) {
         let found = Found::of_client(source.path.clone())?;
-        let document = Document::read(found.text(), source.layout, Some(&folders.here))
-            .map_err(|error| within(&source.path, unreadable(error)))?;
+        let read = Document::read(
+            found.text(),
+            &source.path,
+            Some(&client.entry),
+            Some(&folders.here),
+        );
+        let document = read.map_err(|error| within(&source.path, unreadable(error)))?;
         if document.server(name).is_none() {
             known.extend(document.names().map(str::to_owned));
             continue;
@@ -503,7 +509,12 @@ pub fn find_upward(folder: &Path) -> Option<PathBuf> {
 /// Client folders within a project folder.
 const OF_CLIENTS: [&str; 5] = [".codex", ".cursor", ".gemini", ".qwen", ".vscode"];
 
-fn in_file(file: &Path, layout: Layout, text: &str, name: &str) -> Result<ListedServer, Error> {
+fn in_file(
+    file: &Path,
+    shape: Option<&EntryShape>,
+    text: &str,
+    name: &str,
+) -> Result<ListedServer, Error> {
     // A program is resolved relative to the folder in which it starts.
     let whole = std::path::absolute(file).unwrap_or_else(|_| file.to_owned());
     let folder = whole.parent().unwrap_or(Path::new(""));
@@ -512,20 +523,20 @@ fn in_file(file: &Path, layout: Layout, text: &str, name: &str) -> Result<Listed
         .file_name()
         .is_some_and(|name| OF_CLIENTS.map(OsStr::new).contains(&name));
     let folder = folder.parent().filter(|_| is_of_client).unwrap_or(folder);
-    from_file(file, layout, text, name, folder).map_err(|error| within(file, error))
+    from_file(file, shape, text, name, folder).map_err(|error| within(file, error))
 }
 
 /// The server `name` of a file, started in `folder`. Errors quote the file as peer text, because the user may not have
 /// agreed to the file yet.
 fn from_file(
     file: &Path,
-    layout: Layout,
+    shape: Option<&EntryShape>,
     text: &str,
     name: &str,
     folder: &Path,
 ) -> Result<ListedServer, Error> {
     let here = std::env::current_dir().ok();
-    let document = Document::read(text, layout, here.as_deref()).map_err(unreadable)?;
+    let document = Document::read(text, file, shape, here.as_deref()).map_err(unreadable)?;
     let workspace = Some(folder).filter(|folder| !folder.as_os_str().is_empty());
     ListedServer::find(document, name, file, folder, workspace)
 }
@@ -562,7 +573,7 @@ mod tests {
     }"#;
 
     fn from_file(text: &str, name: &str, folder: &Path) -> Result<Target, Error> {
-        super::from_file(Path::new("mcp.json"), Layout::Plain, text, name, folder)?.target()
+        super::from_file(Path::new("mcp.json"), None, text, name, folder)?.target()
     }
 
     #[test]

@@ -65,7 +65,6 @@ impl ProbeArgs {
             start: timeout.unwrap_or(START),
             messages: MESSAGES,
             patience: Patience::new(whole),
-            recorder: None,
         }
     }
 
@@ -84,7 +83,7 @@ impl ProbeArgs {
 }
 
 /// Returns how a server is reached, with the tokens of `authorization`.
-pub fn way(
+fn way(
     reach: &Reach,
     authorization: Option<&Authorization>,
     bounds: &Bounds,

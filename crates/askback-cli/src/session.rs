@@ -2,7 +2,7 @@
 
 mod several;
 
-use std::{path::PathBuf, str::FromStr, sync::Arc, time::Duration};
+use std::{path::PathBuf, str::FromStr, time::Duration};
 
 use askback::{
     Limits, Revision,
@@ -14,7 +14,6 @@ use askback::{
         codes::{HEADER_MISMATCH, UNSUPPORTED_VERSION},
     },
 };
-use askback_check::probe::{Bounds, Recorder, Way};
 use askback_host::{
     folder,
     full::Full,
@@ -26,7 +25,7 @@ use askback_host::{
     plain::Plain,
     relay::{ServerId, claims},
     script::Script,
-    text::{Clock, Words, given},
+    text::{Words, given},
     unattended::UnattendedRun,
     web::WebPage,
     words,
@@ -43,7 +42,6 @@ use crate::{
     older,
     opener::Opener,
     permissions::Permissions,
-    probe_args::way,
     role::Role,
     seconds::seconds,
     sign_in::SignInArgs,
@@ -300,27 +298,6 @@ impl Session {
         Ok(Self::of(host, connection, client))
     }
 
-    /// Returns how the server is reached, to send messages that no client would send.
-    pub fn way(&self, bounds: &Bounds) -> Result<Way, Error> {
-        let Opener {
-            reach,
-            authorization,
-            ..
-        } = &self.opener;
-        way(reach, authorization.as_ref(), bounds)
-    }
-
-    /// Adds the messages of a probe to the log and the trace of the session.
-    pub fn beside(&self, bounds: Bounds) -> Bounds {
-        Bounds {
-            recorder: self
-                .wire
-                .clone()
-                .map(|wire| Arc::new(wire) as Arc<dyn Recorder>),
-            ..bounds
-        }
-    }
-
     pub fn role(&self) -> Role {
         self.opener.role
     }
@@ -466,7 +443,7 @@ pub fn leaf(answers: Answers, plain: bool, limits: &Limits) -> Box<dyn Leaf> {
     match answers {
         Answers::Person => {
             let full = match !plain && out::is_attended() && !Look::is_dumb() {
-                true => Full::new(shown, Clock::of_this_machine()).ok(),
+                true => Full::new(shown).ok(),
                 false => None,
             };
             match full {

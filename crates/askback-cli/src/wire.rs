@@ -9,7 +9,6 @@ use std::{
 };
 
 use askback::{Limits, transport::WireEvent};
-use askback_check::probe::Recorder;
 use askback_host::{
     page::out,
     relay::Relay,
@@ -137,15 +136,11 @@ impl WireLog {
         Ok(Arc::new(move |event: WireEvent<'_>| {
             let at = log.began.elapsed();
             let news = log.shared.take(&event, at);
-            log.show(news);
+            let began = log.lock().began();
+            if let (Some(news), Some(sink)) = (news, &mut *lock(&log.sink)) {
+                sink.take(began, &news);
+            }
         }))
-    }
-
-    fn show(&self, news: Option<News>) {
-        let began = self.lock().began();
-        if let (Some(news), Some(sink)) = (news, &mut *lock(&self.sink)) {
-            sink.take(began, &news);
-        }
     }
 
     /// The trace file. Opened by the first connection.
@@ -188,18 +183,6 @@ impl WireLog {
             Ok(wire.entries().count())
         };
         save().map_err(|error| Error::unwritten(path, &error))
-    }
-}
-
-impl Recorder for WireLog {
-    fn begin(&self) {
-        self.lock().begin_beside();
-    }
-
-    fn take(&self, event: &WireEvent<'_>) {
-        let at = self.began.elapsed();
-        let news = self.shared.take_beside(event, at);
-        self.show(news);
     }
 }
 

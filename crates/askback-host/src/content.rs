@@ -1,18 +1,13 @@
 //! Results of servers, as readable text.
 
-use std::{collections::BTreeMap, fmt};
-
 use askback::protocol::{
     CallToolResult, ContentBlock, EmbeddedResource, GetPromptResult, LeftOutEntry,
     ReadResourceResult, ResourceContents, ResourceLink, Role, SamplingBlock,
 };
 
 use base64::{Engine, engine::general_purpose::STANDARD};
-use serde::{
-    Deserializer,
-    de::{Error, IgnoredAny, MapAccess, Visitor},
-};
-use serde_json::{Value, value::RawValue};
+use serde::de::IgnoredAny;
+use serde_json::Value;
 
 use crate::{
     page::{Page, Style},
@@ -73,70 +68,20 @@ pub fn structured(result: &CallToolResult) -> Option<String> {
     (!is_shown).then(|| structured.as_str().to_owned())
 }
 
-/// The maximum number of members of structured content that have a row each.
-const MAX_MEMBER_ROWS: usize = 6;
+/// How many rows of structured content are shown below a result.
+const MAX_STRUCTURED_ROWS: usize = 8;
 
-/// The maximum width of the names before the aligned values, in columns. A longer name takes more.
-const MAX_NAME_COLUMNS: usize = 40;
-
-/// Puts structured content on the page: an object with a row for each of its first members,
-/// anything else in one row. Returns whether something was cut.
+/// Puts the first rows of structured content on the page. Returns whether something was cut.
 pub fn put_folded(page: &mut Page, structured: &str) -> bool {
     let mark = "Structured ";
     let room = page.look().columns.min(100).saturating_sub(mark.len());
     let room = room.saturating_sub(text::GUTTER.len());
-    let lines = members(structured).unwrap_or_else(|| vec![text::line(&text::json(structured))]);
-    let seen = lines.iter().take(MAX_MEMBER_ROWS);
+    let json = indented(&text::json(structured));
+    let lines: Vec<_> = json.lines().collect();
+    let seen = lines.iter().take(MAX_STRUCTURED_ROWS);
     let seen: Vec<_> = seen.map(|line| text::fitted(line, room)).collect();
-    let is_cut = seen != lines;
     page.quote_at(mark, seen.join("\n"));
-    is_cut
-}
-
-/// The first members of an object, with aligned values, and one more if there are others. Nested
-/// values are last. Numbers are shown as they were sent. `None` if a name occurs twice.
-fn members(structured: &str) -> Option<Vec<String>> {
-    let mut json = serde_json::Deserializer::from_str(structured);
-    let members = json.deserialize_map(DistinctMembers).ok()?;
-    let mut members: Vec<_> = members.iter().collect();
-    members.sort_by_key(|(_, value)| value.get().starts_with(['{', '[']));
-    members.truncate(MAX_MEMBER_ROWS.saturating_add(1));
-    let members = members
-        .into_iter()
-        .map(|(name, value)| (text::line(name), value));
-    let members: Vec<_> = members.collect();
-    let widest = members.iter().map(|(name, _)| text::columns(name)).max()?;
-    let widest = widest.min(MAX_NAME_COLUMNS);
-    let lines = members.iter().map(|(name, value)| {
-        let value = match serde_json::from_str::<String>(value.get()) {
-            Ok(text) => text::line(&text),
-            Err(_) => text::line(&text::json(value.get())),
-        };
-        let blanks = " ".repeat(widest.saturating_sub(text::columns(name)));
-        format!("{name}{blanks}  {value}")
-    });
-    Some(lines.collect())
-}
-
-/// Reads the members of an object, and rejects a name that occurs twice.
-struct DistinctMembers;
-
-impl<'a> Visitor<'a> for DistinctMembers {
-    type Value = BTreeMap<String, &'a RawValue>;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("an object")
-    }
-
-    fn visit_map<A: MapAccess<'a>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-        let mut members = BTreeMap::new();
-        while let Some((name, value)) = map.next_entry()? {
-            if members.insert(name, value).is_some() {
-                return Err(A::Error::custom("a name occurs twice"));
-            }
-        }
-        Ok(members)
-    }
+    seen != lines
 }
 
 /// A longer text is shown as it came, because laying it out would block the terminal.
@@ -374,55 +319,31 @@ mod tests {
     }
 
     #[test]
-    fn structured_content_has_a_row_for_each_member_or_one_row() {
-        let folded = |columns, structured| {
+    fn the_first_rows_of_structured_content_are_shown() {
+        #[track_caller]
+        fn check(columns: usize, structured: &str, rows: &str, is_cut: bool) {
             let look = Look {
                 columns,
                 styled: false,
             };
             let mut page = Page::new(look);
-            let is_cut = put_folded(&mut page, structured);
-            (page.take().to_string(), is_cut)
-        };
-        let list = r#"["\u001b[2J north", "Kyoto", 21]"#;
-        let (row, is_cut) = folded(40, list);
-        assert_eq!(
-            (row.as_str(), is_cut),
-            ("Structured | [\"\\u001b[2J north\", \"Kyot…\n", true)
-        );
-        let (row, is_cut) = folded(80, list);
-        assert_eq!(row.lines().count(), 1, "{row}");
-        assert!(!is_cut && !row.contains('\x1b'), "{row}");
-        let object = r#"{"degrees":21,"of":["\u001b"],"wind":"\u001b[2J\nnorth"}"#;
-        let (rows, is_cut) = folded(80, object);
-        let expected = "Structured | degrees  21\n           | wind     <U+001B>[2J<U+000A>north\n           \
-                        | of       [\"\\u001b\"]\n";
-        assert_eq!((rows.as_str(), is_cut), (expected, false));
-        let (rows, is_cut) = folded(30, object);
-        assert_eq!((rows.lines().count(), is_cut), (3, true), "{rows}");
-        let (rows, is_cut) = folded(80, r#"{"a":1,"b":2,"c":3,"d":4,"e":5,"f":6,"g":7}"#);
-        assert_eq!((rows.lines().count(), is_cut), (6, true), "{rows}");
-        let twice = r#"{"paid":false,"paid":true}"#;
-        let (row, is_cut) = folded(80, twice);
-        assert_eq!((row, is_cut), (format!("Structured | {twice}\n"), false));
-        let (row, _) = folded(80, r#"{"b":12345678901234567890123}"#);
-        assert_eq!(row, "Structured | b  12345678901234567890123\n");
-        let (rows, _) = folded(80, r#"{ "b" : [0.5, -1], "a": "\u0031:2\\" }"#);
-        assert_eq!(rows, "Structured | a  1:2\\\n           | b  [0.5, -1]\n");
-    }
-
-    #[test]
-    fn a_long_name_makes_no_other_row_longer() {
-        let long = "n".repeat(100_000);
-        let members = (0..100_000).map(|at| format!("\"{at}\":{at}"));
-        let members = members.collect::<Vec<_>>().join(",");
-        let lines = super::members(&format!("{{\"{long}\":1,{members}}}"));
-        let lines = lines.expect("an object");
-        assert_eq!(lines.len(), MAX_MEMBER_ROWS + 1);
-        let lines = super::members(&format!("{{\"a\":2,\"{long}\":1}}"));
-        let lines = lines.expect("an object");
-        assert_eq!(lines[0].len(), MAX_NAME_COLUMNS + "  2".len());
-        assert_eq!(lines[1].len(), long.len() + "  1".len());
+            assert_eq!(put_folded(&mut page, structured), is_cut);
+            assert_eq!(page.take().to_string(), rows);
+        }
+        let list = r#"["\u001b[2J north", 0.50]"#;
+        check(80, list, &format!("Structured | {list}\n"), false);
+        let cut = "Structured | [\"\\u001b[2J…\n";
+        check(24, list, cut, true);
+        let object = r#"{"a":"\u001b[2J","of":["x"]}"#;
+        let rows = "Structured | {\n           |   \"a\": \"\\u001b[2J\",\n           |   \"of\": [\"x\"]\n           | }\n";
+        check(80, object, rows, false);
+        let long = format!("[[{}]]", vec![r#""0123456789""#; 9].join(","));
+        let mut page = Page::new(Look {
+            columns: 80,
+            styled: false,
+        });
+        assert!(put_folded(&mut page, &long));
+        assert_eq!(page.take().to_string().lines().count(), MAX_STRUCTURED_ROWS);
     }
 
     #[test]

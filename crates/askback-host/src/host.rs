@@ -227,11 +227,6 @@ impl Host {
         self.leaf.result(self.talk.chosen().desk(), call, outcome);
     }
 
-    /// Shows a text in the user's pager while a line is wanted. Returns false without a pager.
-    pub fn view(&mut self, put: impl Fn(&mut Page)) -> bool {
-        self.leaf.view(&put)
-    }
-
     /// Whether the prompt lists what the user can type.
     pub fn shows_offers(&self) -> bool {
         self.leaf.shows_offers()

@@ -10,11 +10,10 @@ use askback::witness::Renderer;
 use crate::{
     content::CallOutcome,
     model::{Action, Call, Conversation, Desk, EventOutcome, Reply, WorstEnd},
-    page::{Page, Rows, out, out::Unwritten},
-    remarks::Remark,
+    page::{Page, Rows, Style, out, out::Unwritten},
+    remarks::{Remark, Remarks},
     server_id::ServerId,
-    tasks::Tasks,
-    text::Words,
+    text::{Words, given},
     wire::{MessageSelection, SharedWire},
 };
 
@@ -39,10 +38,16 @@ pub trait Leaf {
 
     /// Shows a remark of the server, now or later. Returns an older remark that is dropped for it.
     #[must_use]
-    fn remark(&mut self, desk: &Desk, remark: Remark) -> Option<Remark>;
+    fn remark(&mut self, desk: &Desk, remark: Remark) -> Option<Remark> {
+        let name = given(&desk.asker().name).short();
+        Remarks::put(self.page(), &name, remark);
+        None
+    }
 
     /// Shows a sentence of this program.
-    fn tell(&mut self, words: Words);
+    fn tell(&mut self, words: Words) {
+        self.page().say(Style::Plain, words);
+    }
 
     /// Opens a link in the system's browser and says so.
     fn open(&mut self, url: &str) -> LinkOpening;
@@ -67,15 +72,6 @@ pub trait Leaf {
 
     /// Receives the messages of a server, for a front end that shows them without a command.
     fn wire(&mut self, _: ServerId, _: &SharedWire) {}
-
-    /// Receives the calls in the background, for a front end that shows them without a command.
-    fn tasks(&mut self, _: &Tasks) {}
-
-    /// Shows a text in the user's pager. `put` puts it on a page of any width. Returns false if
-    /// there is no pager.
-    fn view(&mut self, _: &dyn Fn(&mut Page)) -> bool {
-        false
-    }
 
     /// Whether the prompt lists what the user can type.
     fn shows_offers(&self) -> bool {

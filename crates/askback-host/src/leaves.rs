@@ -14,7 +14,6 @@ use crate::{
     page::{Page, Rows, out::Unwritten},
     remarks::Remark,
     server_id::ServerId,
-    tasks::Tasks,
     text::Words,
     wire::SharedWire,
 };
@@ -138,14 +137,6 @@ impl Leaf for Leaves {
 
     fn wire(&mut self, server: ServerId, wire: &SharedWire) {
         self.all().for_each(|leaf| leaf.wire(server, wire));
-    }
-
-    fn tasks(&mut self, tasks: &Tasks) {
-        self.all().for_each(|leaf| leaf.tasks(tasks));
-    }
-
-    fn view(&mut self, put: &dyn Fn(&mut Page)) -> bool {
-        self.first.view(put)
     }
 
     fn shows_offers(&self) -> bool {

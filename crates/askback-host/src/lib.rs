@@ -38,7 +38,6 @@ mod server_id;
 mod settling;
 pub mod signals;
 pub mod suggest;
-pub mod tasks;
 pub mod text;
 pub mod text_file;
 pub mod unattended;

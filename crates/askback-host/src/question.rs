@@ -12,7 +12,7 @@ pub(crate) use link::{leads_on, link_alone, link_code};
 
 use crate::{
     folder,
-    model::{Asker, Notice, Question, Reply, Stance, Wants, Why, link::Refusal},
+    model::{Asker, Notice, Question, Reply, Wants, Why, link::Refusal},
     page::{Excerpt, Page, Style},
     text::{self, PeerText, Words},
     view::{
@@ -186,15 +186,6 @@ pub(crate) fn notice(page: &mut Page, asker: &Asker, notice: &Notice) {
         }
         Notice::Repeated { message } => {
             page.quote_row(words!("{} · answered as before ", name), message);
-        }
-        Notice::Played { message, stance } => {
-            let became: Words = match stance {
-                Stance::Decline => "declined (/as decline)".into(),
-                Stance::Cancel => "cancelled (/as cancel)".into(),
-                Stance::Silence => "not answered (/as timeout); Ctrl-C ends the call".into(),
-                Stance::Person => Words::default(),
-            };
-            page.quote_row(words!("{} · {} ", name, became), message);
         }
         Notice::Restored => {
             let words = "What you had written before is there again.";

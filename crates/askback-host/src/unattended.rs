@@ -1,7 +1,6 @@
 //! The front end without a user: an answers file answers, or every question is cancelled.
 
 use std::{
-    collections::BTreeSet,
     io::{self, Write},
     pin::Pin,
     task::{Context, Poll},
@@ -19,10 +18,9 @@ use crate::{
     },
     page::{Excerpt, LEFT_OUT, Page, Style, out},
     question::{self, in_full},
-    remarks::{Remark, Remarks},
     script::{Answer, Place, Report, RulesOf, Script, ScriptRun, rule_for},
     signals::Interrupts,
-    text::{self, Words, given},
+    text::{self, Words},
     words,
 };
 
@@ -33,7 +31,8 @@ pub struct UnattendedRun {
     /// The last question that was answered or waits for a delayed answer.
     answered: Option<u64>,
     later: Option<Later>,
-    unmatched: UnmatchedQuestions,
+    /// How many questions no rule answered.
+    unmatched: usize,
     interrupted: Pin<Box<dyn Future<Output = io::Result<()>> + Send>>,
     _held: Interrupts,
     page: Page,
@@ -41,26 +40,8 @@ pub struct UnattendedRun {
     out: Box<dyn Write + Send>,
 }
 
-/// Unanswered questions: some are shown in full, some are shortened, the rest are counted.
-#[derive(Debug, Default)]
-struct UnmatchedQuestions {
-    rules: BTreeSet<String>,
-    count: usize,
-}
-
-/// How much of an unanswered question is shown.
-enum Telling {
-    /// The whole question, and a rule that would answer it.
-    Whole,
-    Row,
-    Nothing,
-}
-
-/// How many unanswered questions are shown in full.
-const WHOLE: usize = 8;
-
-/// How many unanswered questions are shown at all.
-const SHOWN: usize = 16;
+/// How many unanswered questions are shown. The rest are counted.
+const SHOWN: usize = 8;
 
 struct Later {
     due: Pin<Box<Sleep>>,
@@ -84,7 +65,7 @@ impl UnattendedRun {
             rules: RulesOf::default(),
             answered: None,
             later: None,
-            unmatched: UnmatchedQuestions::default(),
+            unmatched: 0,
             interrupted: Box::pin(tokio::signal::ctrl_c()),
             _held: Interrupts::hold(),
             page: out::stderr_page(),
@@ -163,17 +144,16 @@ impl UnattendedRun {
                 Reply::Cancelled(Why::Unmatched)
             }
             Answer::Unmatched => {
-                let rule = rule_for(asker, question);
-                let telling = self.unmatched.telling(rule.as_deref());
-                unmatched(
-                    self.script.is_some().then_some(rules),
-                    asker,
-                    question,
-                    rule,
-                    &telling,
-                    excerpt.page(),
-                    self.limits.host.message_shown,
-                )
+                self.unmatched = self.unmatched.saturating_add(1);
+                let script = self.script.is_some().then_some(rules);
+                if self.unmatched <= SHOWN {
+                    let shown = self.limits.host.message_shown;
+                    unmatched(script, asker, question, excerpt.page(), shown);
+                }
+                Reply::Cancelled(match script {
+                    Some(_) => Why::Unmatched,
+                    None => Why::Nobody,
+                })
             }
         };
         excerpt.end(LEFT_OUT);
@@ -271,12 +251,6 @@ impl Leaf for UnattendedRun {
         }
     }
 
-    fn remark(&mut self, desk: &Desk, remark: Remark) -> Option<Remark> {
-        let name = given(&desk.asker().name).short();
-        Remarks::put(&mut self.page, &name, remark);
-        None
-    }
-
     fn tell(&mut self, words: Words) {
         self.page.note(Style::Dim, words);
     }
@@ -308,7 +282,7 @@ impl Leaf for UnattendedRun {
     }
 
     fn end(&mut self) {
-        let more = self.unmatched.count.saturating_sub(SHOWN);
+        let more = self.unmatched.saturating_sub(SHOWN);
         if more > 0 {
             let words = words!("more questions that were not answered: {}", more);
             self.page.item("× ", Style::Error, words);
@@ -325,65 +299,31 @@ impl Leaf for UnattendedRun {
     }
 }
 
-impl UnmatchedQuestions {
-    /// Counts a question and decides how much of it is shown. If the same rule was already
-    /// suggested, the question is not shown in full.
-    fn telling(&mut self, rule: Option<&str>) -> Telling {
-        self.count = self.count.saturating_add(1);
-        let is_known = rule.is_some_and(|rule| self.rules.contains(rule));
-        if !is_known && self.rules.len() < WHOLE {
-            self.rules.extend(rule.map(str::to_owned));
-            return Telling::Whole;
-        }
-        match self.count <= SHOWN {
-            true => Telling::Row,
-            false => Telling::Nothing,
-        }
-    }
-}
-
+/// Shows a question that nobody answers, and a rule that would answer it.
 fn unmatched(
     script: Option<RulesOf>,
     asker: &Asker,
     question: &Question,
-    rule: Option<String>,
-    telling: &Telling,
     page: &mut Page,
     shown: usize,
-) -> Reply {
-    let (words, why) = match script {
-        Some(RulesOf::Answers) => (
-            "no rule of the answers file fits; cancelled.",
-            Why::Unmatched,
-        ),
-        Some(RulesOf::Suite { .. }) => (
-            "no rule of the case or of the suite fits; cancelled.",
-            Why::Unmatched,
-        ),
-        None => ("there is no terminal to ask at; cancelled.", Why::Nobody),
+) {
+    let words = match script {
+        Some(RulesOf::Answers) => "no rule of the answers file fits; cancelled.",
+        Some(RulesOf::Suite { .. }) => "no rule of the case or of the suite fits; cancelled.",
+        None => "there is no terminal to ask at; cancelled.",
     };
-    match telling {
-        Telling::Whole => {
-            let mut excerpt = Excerpt::new(page, shown);
-            in_full(&mut excerpt, asker, question, 0);
-            excerpt.end(LEFT_OUT);
-        }
-        Telling::Row => {
-            let message = question.ask.message().unwrap_or_default();
-            page.quote_row(words!("× {}, too: cancelled ", kind(question)), message);
-            return Reply::Cancelled(why);
-        }
-        Telling::Nothing => return Reply::Cancelled(why),
-    }
+    let mut excerpt = Excerpt::new(page, shown);
+    in_full(&mut excerpt, asker, question, 0);
+    excerpt.end(LEFT_OUT);
     if let (Ask::Roots, None) = (&question.ask, script) {
         page.note(
             Style::Dim,
             "there is no terminal to ask at, so no folder is shared; --roots DIR shares one.",
         );
-        return Reply::Cancelled(why);
+        return;
     }
     page.item("× ", Style::Error, words);
-    if let Some(rule) = rule {
+    if let Some(rule) = rule_for(asker, question) {
         let words = match script {
             Some(RulesOf::Suite { .. }) => {
                 "A rule such as this, in the case or in the suite, would answer it:"
@@ -399,7 +339,6 @@ fn unmatched(
         excerpt.quote_at("  ", &rule);
         excerpt.end(LEFT_OUT);
     }
-    Reply::Cancelled(why)
 }
 
 fn kind(question: &Question) -> &'static str {

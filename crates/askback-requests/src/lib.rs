@@ -150,12 +150,6 @@ impl Requests {
         answer.map_err(unanswered)
     }
 
-    /// Whether requests to this server go through a proxy, which then resolves its name.
-    #[must_use]
-    pub fn is_proxied(&self, server: &Uri) -> bool {
-        self.proxies.intercept(server).is_some()
-    }
-
     /// Returns the headers that a proxy without a tunnel needs in each request to a server.
     #[must_use]
     pub fn proxy_headers(&self, server: &Uri) -> HeaderMap {
@@ -379,8 +373,6 @@ mod tests {
             let server = server.parse().unwrap();
             let headers = requests.proxy_headers(&server);
             assert_eq!(!headers.is_empty(), is_told, "{server}");
-            let is_near = server.host() == Some("near.example");
-            assert_eq!(requests.is_proxied(&server), !is_near, "{server}");
         }
         assert!(!format!("{requests:?}").contains("secret"));
     }

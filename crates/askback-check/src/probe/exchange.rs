@@ -27,20 +27,20 @@ pub(crate) enum Wait {
 
 /// Everything that came back in one exchange.
 #[derive(Debug, Clone, Default)]
-pub struct Reply {
+pub(crate) struct Reply {
     pub(crate) sent: String,
     /// The HTTP status.
-    pub status: Option<u16>,
+    pub(crate) status: Option<u16>,
     pub(crate) headers: HeaderMap,
     /// The number of bytes read: of the messages, or of the HTTP body.
     pub(crate) bytes: usize,
     /// The answer: the one with the id, or over HTTP any.
-    pub answer: Option<Value>,
+    pub(crate) answer: Option<Value>,
     pub(crate) strays: Vec<Value>,
     pub(crate) notifications: Vec<Value>,
     pub(crate) asked: Vec<Value>,
     /// The received messages and batches, in order.
-    pub came: Vec<String>,
+    pub(crate) came: Vec<String>,
     /// The lines and bodies that are not messages.
     pub(crate) noise: Vec<String>,
     /// The faults of the messages, each kind once, with the first message that has it.
@@ -155,7 +155,7 @@ impl Reply {
     }
 
     /// Returns whether the server went away instead of answering.
-    pub fn is_gone(&self) -> bool {
+    pub(crate) fn is_gone(&self) -> bool {
         matches!(self.end, End::Closed(_)) && self.status.is_none()
     }
 
@@ -168,7 +168,7 @@ impl Reply {
     }
 
     /// Returns the whole reply as text. It contains text from the server.
-    pub fn shown(&self) -> String {
+    pub(crate) fn shown(&self) -> String {
         let mut parts = Vec::new();
         if let Some(status) = self.status {
             parts.push(match self.header(CONTENT_TYPE.as_str()) {

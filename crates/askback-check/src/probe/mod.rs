@@ -7,22 +7,20 @@ mod exchange;
 mod patience;
 mod wire;
 
-use std::{borrow::Cow, fmt, io, sync::Arc, time::Duration};
+use std::{borrow::Cow, io, time::Duration};
 
 use ::http::{HeaderMap, HeaderName, Method};
 use askback::{
     Revision,
     internal::{http::headers::encode, revision::Era},
     protocol::name_member,
-    transport::WireEvent,
 };
 use askback_host::text::head;
 use serde_json::{Value, json};
 use tokio::time::{Instant, timeout};
 
-pub(crate) use self::exchange::{End, Fault, ProbeRequest, Wait};
+pub(crate) use self::exchange::{End, Fault, ProbeRequest, Reply, Wait};
 pub use self::{
-    exchange::Reply,
     patience::{GiveUpReason, Patience},
     wire::{Address, Site},
 };
@@ -46,7 +44,7 @@ const SILENT: u32 = 3;
 pub(crate) const SESSION_ID: &str = "mcp-session-id";
 
 /// The capabilities of a client that can be asked everything.
-pub const MODERN_CAPABILITIES: &str =
+pub(crate) const MODERN_CAPABILITIES: &str =
     r#"{"elicitation":{"form":{},"url":{}},"sampling":{},"roots":{}}"#;
 
 /// How connections to a server are opened.
@@ -69,17 +67,6 @@ pub struct Bounds {
     pub messages: usize,
     /// When the whole server is given up.
     pub patience: Patience,
-    /// Records the messages.
-    pub recorder: Option<Arc<dyn Recorder>>,
-}
-
-/// Records the messages of connections.
-pub trait Recorder: fmt::Debug + Send + Sync {
-    /// Called when a connection starts.
-    fn begin(&self);
-
-    /// Called for each message on it.
-    fn take(&self, event: &WireEvent<'_>);
 }
 
 #[derive(Debug)]
@@ -141,9 +128,6 @@ impl Way {
             }
             Self::Address(address) => Wire::Address(address.clone()),
         };
-        if let Some(recorder) = &bounds.recorder {
-            recorder.begin();
-        }
         Ok(Probe {
             wire,
             bounds: bounds.clone(),
@@ -161,15 +145,6 @@ impl Way {
             stderr: Vec::new(),
             closed: Closing::default(),
         })
-    }
-}
-
-impl Bounds {
-    fn shows(&self, event: &WireEvent<'_>) {
-        let is_nothing = matches!(event, WireEvent::Sent([]));
-        if let Some(recorder) = self.recorder.as_ref().filter(|_| !is_nothing) {
-            recorder.take(event);
-        }
     }
 }
 
@@ -381,7 +356,7 @@ impl Speaker {
 }
 
 /// Returns the members of `_meta` in each request of 2026-07-28.
-pub fn meta(version: &str, capabilities: &Value) -> Value {
+pub(crate) fn meta(version: &str, capabilities: &Value) -> Value {
     json!({
         "io.modelcontextprotocol/protocolVersion": version,
         "io.modelcontextprotocol/clientInfo": client_info(),

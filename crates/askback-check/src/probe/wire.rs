@@ -5,7 +5,7 @@ use std::{fmt, io, sync::Arc};
 use askback::{
     Limits,
     internal::http::{media::Media, sse::Parser},
-    transport::{ChildLine, Http, OpenChild, WireEvent},
+    transport::{ChildLine, Http, OpenChild},
 };
 use askback_oauth::Authorizer;
 use askback_requests::{NAME, Names, RequestError, Requests, Route, in_full, next_piece};
@@ -71,13 +71,12 @@ impl Wire {
         match self {
             Self::Process(None) => return Reply::unsent(sent).end,
             Self::Process(Some(child)) => {
-                bounds.shows(&WireEvent::Sent(&sent.body));
                 // If the server went away, what it wrote before is still read.
                 if child.send(sent.body.clone()).await.is_ok() && sent.wait == Wait::Nothing {
                     return End::Done;
                 }
             }
-            Self::Address(address) => match address.send(sent, speaker, bounds).await {
+            Self::Address(address) => match address.send(sent, speaker).await {
                 Ok(response) => {
                     let opened = body.insert(Body::new(response, bounds, reply));
                     // The test only needs the stream to be open.
@@ -99,7 +98,6 @@ impl Wire {
                 Ok(bytes) => bytes,
                 Err(end) => return end,
             };
-            bounds.shows(&WireEvent::Received(&bytes));
             let before = reply.asked.len();
             let is_wanted = reply.take(&bytes, &sent.wait);
             let asked = reply.asked.iter().skip(before);
@@ -108,11 +106,10 @@ impl Wire {
                 // the next read fails.
                 match self {
                     Self::Process(Some(child)) => {
-                        bounds.shows(&WireEvent::Sent(&answer.body));
                         let _ = child.send(answer.body).await;
                     }
                     Self::Process(None) => {}
-                    Self::Address(address) => _ = address.send(&answer, speaker, bounds).await,
+                    Self::Address(address) => _ = address.send(&answer, speaker).await,
                 }
             }
             if is_wanted {
@@ -220,26 +217,19 @@ impl Address {
 
     /// Returns whether the refused request had credentials. If a server requires a token, it says
     /// so in `WWW-Authenticate`, whatever other headers the request had.
-    pub fn sends_credentials(&self, refusal: &Reply) -> bool {
+    pub(crate) fn sends_credentials(&self, refusal: &Reply) -> bool {
         let headers = &self.0.site.headers;
         let names_another = refusal.header(WWW_AUTHENTICATE.as_str()).is_some();
         headers.contains_key(AUTHORIZATION) || !names_another && !self.credentials().is_empty()
-    }
-
-    /// Returns whether requests go through a proxy, which also resolves the host name.
-    pub fn is_proxied(&self) -> bool {
-        self.0.requests.is_proxied(&self.0.uri)
     }
 
     async fn send(
         &self,
         sent: &ProbeRequest,
         speaker: &Speaker,
-        bounds: &Bounds,
     ) -> Result<Response<Incoming>, End> {
         let request = self.request(sent, speaker).await;
         let request = request.map_err(End::Unreachable)?;
-        bounds.shows(&WireEvent::Sent(&sent.body));
         let response = self.0.requests.send(request).await;
         response.map_err(|why| match why {
             RequestError::Unreachable(why) => End::Unreachable(why),

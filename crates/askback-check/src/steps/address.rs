@@ -1,18 +1,11 @@
-use std::{borrow::Cow, net::IpAddr, time::Duration};
+use std::borrow::Cow;
 
 use askback::{
     Revision,
     internal::{address::is_loopback_host, jsonrpc::METHOD_NOT_FOUND},
 };
-use askback_host::{
-    text::{Words, given},
-    words,
-};
+use askback_host::{text::Words, words};
 use serde_json::json;
-use tokio::{
-    net::{TcpStream, lookup_host},
-    time::{Instant, timeout},
-};
 
 use super::authorization;
 use crate::{
@@ -27,92 +20,36 @@ pub(super) async fn reach(
     bounds: &Bounds,
     report: &mut Report,
 ) -> Option<Reply> {
-    let url = address.url().clone();
-    let host = url.host_str().unwrap_or_default().to_owned();
-    let port = url.port_or_known_default().unwrap_or_default();
-    let patience = bounds.limits.http.connect;
-    if address.is_proxied() {
-        report.skip("name", "a proxy does this");
-        report.skip("connection", "a proxy does this");
-    } else if !connect(&host, port, patience, report).await {
-        return None;
-    }
+    let url = address.url();
     let way = Way::Address(address.clone());
     let mut probe = way.open(bounds, Revision::LATEST, json!({})).ok()?;
     let reply = probe.greet().await;
-    let is_secure = url.scheme() == "https";
-    let unreached = match &reply.end {
-        End::Unreachable(why) => Some(why.clone()),
-        _ => None,
-    };
-    if let Some(why) = unreached {
-        let (name, advice) = match is_secure {
+    let (name, is_secure) = ("connection", url.scheme() == "https");
+    if let End::Unreachable(why) = &reply.end {
+        let advice = match is_secure {
             // The rustls error for a response that is not TLS.
-            true if why.contains("InvalidContentType") => (
-                "TLS",
-                "It answers without TLS at this port: write http: in the place of https:, if it is HTTP.",
-            ),
-            true => (
-                "TLS",
-                "See whether it speaks TLS at this port, and its certificate is valid for this name.",
-            ),
-            false => (
-                "endpoint",
-                "See whether something else listens there. If it speaks TLS, write https: in the place of http:.",
-            ),
+            true if why.contains("InvalidContentType") => {
+                "It answers without TLS at this port: write http: in the place of https:, if it is HTTP."
+            }
+            true => {
+                "Check the name and the port, and see whether the server runs. It must speak TLS there, with a certificate for this name."
+            }
+            false => {
+                "Check the name and the port, and see whether the server runs. If it speaks TLS, write https: in the place of http:."
+            }
         };
-        report.fail(name, "no request can be sent:", Some(why), advice);
+        report.fail(name, "no request can be sent:", Some(why.clone()), advice);
         return None;
     }
-    if is_secure {
-        report.ok("TLS", None, "its certificate is trusted");
-    } else {
-        report.skip("TLS", "the address begins with http:");
-        if !is_loopback_host(&host) {
-            report.ledger.judge_places(PLAIN_HTTP, vec![host]);
-        }
+    let host = url.host_str().unwrap_or_default();
+    match is_secure {
+        true => report.ok(name, None, "its certificate is trusted"),
+        false => report.ok(name, None, "without TLS, as the address begins with http:"),
+    };
+    if !is_secure && !is_loopback_host(host) {
+        report.ledger.judge_places(PLAIN_HTTP, vec![host.to_owned()]);
     }
     is_endpoint(&reply, address, report).then_some(reply)
-}
-
-async fn connect(host: &str, port: u16, patience: Duration, report: &mut Report) -> bool {
-    let bare = host.strip_prefix('[').and_then(|it| it.strip_suffix(']'));
-    let bare = bare.unwrap_or(host);
-    let began = Instant::now();
-    let addresses = match timeout(patience, lookup_host((bare, port))).await {
-        Ok(Ok(found)) => found.collect::<Vec<_>>(),
-        failed => {
-            let why = failed.ok().and_then(|failed| failed.map(drop).err());
-            let why = why.map_or("no answer".to_owned(), |why| why.to_string());
-            let says = words!("{} leads to no address:", given(bare));
-            let advice = "Check the spelling, and the network of this machine.";
-            report.fail("name", says, Some(why), advice);
-            return false;
-        }
-    };
-    if bare.parse::<IpAddr>().is_ok() {
-        report.skip("name", "it is an address already");
-    } else {
-        let list = addresses.iter().map(|it| words!("{}", given(it.ip())));
-        report.ok("name", Some(began.elapsed()), Words::join(list, ", "));
-    }
-    let began = Instant::now();
-    let mut why = "it has no address".to_owned();
-    for address in addresses {
-        match timeout(patience, TcpStream::connect(address)).await {
-            Ok(Ok(_)) => {
-                let says = words!("{} port {}", given(address.ip()), port);
-                report.ok("connection", Some(began.elapsed()), says);
-                return true;
-            }
-            Ok(Err(error)) => why = error.to_string(),
-            Err(_) => why = "no answer".to_owned(),
-        }
-    }
-    let says = words!("nothing answers at port {}:", port);
-    let advice = "See whether the server runs, listens at this port, and is behind a firewall.";
-    report.fail("connection", says, Some(why), advice);
-    false
 }
 
 /// Judges the first response. Returns whether an MCP server sent it.

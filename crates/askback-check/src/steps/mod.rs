@@ -16,7 +16,7 @@ use crate::{
 
 const TO_PROGRAM: &str = "program start protocol lists";
 
-const TO_ADDRESS: &str = "name connection TLS endpoint authorization protocol lists";
+const TO_ADDRESS: &str = "connection endpoint authorization protocol lists";
 
 pub(crate) async fn take(way: &Way, bounds: &Bounds, only: Option<Revision>, report: &mut Report) {
     match way {

@@ -73,6 +73,11 @@ pub(super) fn find(server: &Program, report: &mut Report) -> bool {
     false
 }
 
+/// Finds a program by its path, or as a shell does.
+pub fn find_program(name: &str) -> Option<PathBuf> {
+    found(name, None, None).ok()
+}
+
 /// Finds a program's file. The error is a folder, or a file that is not executable.
 fn found(
     program: &str,

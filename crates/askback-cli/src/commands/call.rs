@@ -18,7 +18,7 @@ use serde_json::Value;
 
 use super::{answers, retry};
 use crate::{
-    args::{self, Place},
+    args,
     error::{Error, Outcome},
     lookup, missing, older,
     session::{Session, SessionArgs, failed},
@@ -159,7 +159,7 @@ async fn call(
     let tools = tools?.map_err(failed)?;
     let tool = lookup::tool(&tools, &args.tool)?;
     let schema = tool.input_schema.decode().unwrap_or(Value::Null);
-    let mut arguments = args::for_tool(arguments, &schema, Place::Shell)?;
+    let mut arguments = args::for_tool(arguments, &schema)?;
     missing::tell_unfit(host, &schema, &arguments);
     if host.is_person() {
         let filled = missing::for_tool(host, tool, &schema, arguments, false).await?;

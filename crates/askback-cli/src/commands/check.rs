@@ -23,10 +23,10 @@ use crate::{
 };
 
 /// How long to wait for a response. The first may take longer, because some launchers download the server.
-pub const PATIENCE: Duration = Duration::from_secs(10);
+const PATIENCE: Duration = Duration::from_secs(10);
 
 /// How long a server is tested. Then the findings so far are reported.
-pub const TRIED: Duration = Duration::from_secs(5 * 60);
+const TRIED: Duration = Duration::from_secs(5 * 60);
 
 /// How long a whole check may take, including the last response.
 const WHOLE: Duration = Duration::from_secs(15 * 60);
@@ -134,7 +134,7 @@ async fn interruption() {
 }
 
 /// Reads tool names, each followed by its arguments. Without a schema, a value is a text unless it is given as JSON.
-pub fn named(words: &[String]) -> Result<Vec<NamedTool>, Error> {
+fn named(words: &[String]) -> Result<Vec<NamedTool>, Error> {
     let mut tools: Vec<NamedTool> = Vec::new();
     let mut words = words;
     while let Some((name, rest)) = words.split_first() {
@@ -169,7 +169,7 @@ fn given_up() -> Error {
     )
 }
 
-pub fn misnamed(misnamed: UnknownName) -> Error {
+fn misnamed(misnamed: UnknownName) -> Error {
     match misnamed {
         UnknownName::Revision(spoken) => {
             let words = words!(

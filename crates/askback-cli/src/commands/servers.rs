@@ -19,7 +19,9 @@ use crate::{
     known_clients::KnownClient,
     listed::ListedServer,
     locate::{find_upward, folders},
-    servers::{Document, Folders, Layout, Source, Unreadable, conceal_args, conceal_url, read_at},
+    servers::{
+        Document, EntryShape, Folders, Source, Unreadable, conceal_args, conceal_url, read_at,
+    },
     sign_in::SignInArgs,
     target::Reach,
 };
@@ -101,7 +103,7 @@ impl FoundFile {
             let folder = path.parent().unwrap_or(Path::new("")).to_owned();
             Self {
                 client: None,
-                read: read(&path, Layout::Plain, folders),
+                read: read(&path, None, folders),
                 folder: folder.clone(),
                 project: Some(folder),
                 path,
@@ -117,12 +119,11 @@ impl FoundFile {
                 let Source {
                     client,
                     path,
-                    layout,
                     project,
                 } = source;
                 all.push(Self {
                     client: Some(client),
-                    read: read(&path, layout, folders),
+                    read: read(&path, Some(&client.entry), folders),
                     folder,
                     project,
                     path,
@@ -152,13 +153,17 @@ impl FoundFile {
     }
 }
 
-fn read(path: &Path, layout: Layout, folders: &Folders) -> Result<Document, Unreadable> {
-    let text = match layout {
-        Layout::Plain => text_file::read_at(path),
-        _ => read_at(path),
+fn read(
+    path: &Path,
+    shape: Option<&EntryShape>,
+    folders: &Folders,
+) -> Result<Document, Unreadable> {
+    let text = match shape {
+        None => text_file::read_at(path),
+        Some(_) => read_at(path),
     };
     let text = text.map_err(|error| Unreadable(error.to_string()))?;
-    Document::read(&text, layout, Some(&folders.here))
+    Document::read(&text, path, shape, Some(&folders.here))
 }
 
 fn list(folders: &Folders, json: bool) -> Result<(), Error> {

@@ -21,7 +21,7 @@ use super::{
     Repl, attend, grammar, history::History, line, resources::Resource, results::ShownResult,
 };
 use crate::{
-    args::{self, Place},
+    args,
     error::{Error, Kind},
     lookup, missing, older, secret,
     session::{Session, failed},
@@ -57,7 +57,7 @@ impl Repl<'_> {
         };
         let call = Call::Tool(Box::new(tool), arguments);
         if is_filled {
-            self.write(&call, "/call");
+            self.write(&call);
         }
         self.make(call, false).await
     }
@@ -91,7 +91,7 @@ impl Repl<'_> {
     ) -> Result<Option<(Content, bool)>, Error> {
         let schema = tool.input_schema.decode().unwrap_or(Value::Null);
         let mut given = preset;
-        given.extend(args::for_tool(args::parse(words)?, &schema, Place::Line)?);
+        given.extend(args::for_tool(args::parse(words)?, &schema)?);
         missing::tell_unfit(&mut self.session.host, &schema, &given);
         let asks_all = words.is_empty();
         let before = given.clone();
@@ -105,17 +105,14 @@ impl Repl<'_> {
         Ok(Some((arguments, is_filled)))
     }
 
-    /// If the arguments were filled in, prints the line that repeats the call with this command, and adds it to the
-    /// history. Arguments that look like secrets are left out.
-    pub(super) fn write(&mut self, call: &Call, command: &str) {
+    /// If the arguments were filled in, prints the line that repeats the call, and adds it to the history. Arguments
+    /// that look like secrets are left out.
+    pub(super) fn write(&mut self, call: &Call) {
         let line = self.address(call.name());
         let line = line.and_then(|address| line::call(&without_secrets(call.clone()), &address));
-        let Some(mut line) = line else {
+        let Some(line) = line else {
             return;
         };
-        if let (Call::Tool(..), Some(rest)) = (call, line.strip_prefix("/call")) {
-            line = format!("{command}{rest}");
-        }
         let made = match call {
             Call::Tool(..) => "Called ",
             Call::Prompt(..) => "Got ",
@@ -192,7 +189,7 @@ impl Repl<'_> {
         self.session.host.end_call(match &outcome {
             Ok(received) if !received.failed => How::Done,
             Ok(_) => How::Error,
-            Err(error) if error.kind == Kind::Interrupted && self.at_work() == 0 => How::Stopped,
+            Err(error) if error.kind == Kind::Interrupted => How::Stopped,
             Err(_) => How::Failed,
         });
         *said = match &outcome {
@@ -243,8 +240,8 @@ impl Repl<'_> {
         } else if let (true, Some(took)) = (is_person, took) {
             page.item("✓ ", Style::Success, words!("Done in {} s", took));
         }
-        let json = Some(Arc::clone(&result));
-        let mut shown = ShownResult::new(received.text, received.structured, json);
+        let mut shown =
+            ShownResult::new(received.text, received.structured, Arc::clone(&result));
         self.show_result(&mut shown)?;
         self.known.shown = Some(shown);
         if self.session.host.is_person() {
@@ -357,11 +354,7 @@ impl Call {
 }
 
 impl LastCall {
-    pub(super) fn call(&self) -> &Call {
-        &self.call
-    }
-
-    pub(super) fn new(call: Call) -> Self {
+    fn new(call: Call) -> Self {
         Self {
             call,
             is_outcome_unknown: false,
@@ -402,7 +395,7 @@ fn of_server(mut result: Value) -> Value {
     result
 }
 
-pub(super) fn of_tool(
+fn of_tool(
     end: Result<client::Received<CallToolResult>, ClientError>,
     recorder: Option<(&mut Recorder, Request<'_>)>,
 ) -> Result<CallOutcome, Error> {
@@ -477,7 +470,7 @@ impl Repl<'_> {
         let is_filled = given != before;
         let call = Call::Prompt(prompt.name.clone(), given);
         if is_filled {
-            self.write(&call, "/call");
+            self.write(&call);
         }
         self.make(call, false).await
     }

@@ -66,9 +66,9 @@ impl Repl<'_> {
         let addresses = self.addresses();
         let reports = client.and_then(|client| client.capabilities().resources);
         let reports = reports.and_then(|resources| resources.subscribe) == Some(true);
-        let other = |does, write: fn(&str) -> Option<String>, name: &str| -> Vec<OtherLine> {
+        let other = |does, command, name: &str| -> Vec<OtherLine> {
             let address = addresses.write(server, name);
-            let line = address.and_then(|address| write(&address));
+            let line = address.and_then(|address| line::named(command, &address));
             line.map(|line| OtherLine { does, line })
                 .into_iter()
                 .collect()
@@ -87,10 +87,6 @@ impl Repl<'_> {
                 goes_on: true,
                 arguments: arguments(tool),
                 hints: plain::catalog::hints(tool),
-                others: match client.is_some_and(|client| client.may_be_task(tool)) {
-                    true => other("Call in the background", line::begin, &tool.name),
-                    false => Vec::new(),
-                },
                 ..offer(line::tool, &tool.name, about)?
             })
         });
@@ -108,9 +104,9 @@ impl Repl<'_> {
             Some(Offer {
                 others: match reports {
                     true if is_watched(&resource.uri) => {
-                        other("Stop reports", line::unsubscribe, &resource.uri)
+                        other("Stop reports", "/unsubscribe", &resource.uri)
                     }
-                    true => other("Report changes", line::subscribe, &resource.uri),
+                    true => other("Report changes", "/subscribe", &resource.uri),
                     false => Vec::new(),
                 },
                 ..offer(line::resource, &resource.uri, about)?
@@ -124,13 +120,9 @@ impl Repl<'_> {
         all.collect()
     }
 
-    /// Sets the text shown while nothing is typed: running tasks, and servers that are connecting or failed.
+    /// Sets the text shown while nothing is typed: servers that are connecting or failed.
     pub(super) fn describe(&mut self) {
         let mut said = Vec::new();
-        match self.at_work() {
-            0 => {}
-            count => said.push(words!("Tasks at work: {}", count)),
-        }
         let connecting = self.named(|state| matches!(state, State::Connecting));
         if !connecting.is_empty() {
             said.push(words!("Connecting: {}", given(connecting).short()));
@@ -160,9 +152,6 @@ impl Repl<'_> {
         if let Some(played) = self.session.role().played() {
             said.push(words!("Played: {}", played));
         }
-        if let Some(answered) = self.session.host.desk().stance().words() {
-            said.push(words!("Questions: {}", answered));
-        }
         self.session.host.describe(Words::join(said, "  "));
         let servers = self.server_offers();
         self.session.host.offer_servers(servers);
@@ -184,8 +173,8 @@ impl Repl<'_> {
             });
             ServerOffer {
                 server,
-                choose: line::server(name).filter(|_| server != chosen),
-                restart: line::restart(name),
+                choose: line::named("/server", name).filter(|_| server != chosen),
+                restart: line::named("/restart", name),
                 failure,
             }
         };

@@ -11,7 +11,7 @@ use std::{
 use askback::protocol::{LoggingLevel, Root};
 use askback_host::{
     folder,
-    model::{Folders, Permission, Stance},
+    model::{Folders, Permission},
     page::Style,
     remarks,
     text::{Words, given},
@@ -168,9 +168,6 @@ fn permitted(permission: Permission) -> &'static str {
     }
 }
 
-/// The arguments of `/as` that say how questions are answered.
-pub(super) const STANCES: [&str; 4] = ["decline", "cancel", "timeout", "me"];
-
 impl Repl<'_> {
     pub(super) fn sampling(&mut self, permission: Option<Permission>) -> Result<(), Error> {
         if let Some(permission) = permission {
@@ -195,15 +192,17 @@ impl Repl<'_> {
 
     fn tell_role(&mut self) {
         self.tell_played();
-        let answered = self.session.host.desk().stance().words();
+        let role = self.session.role();
         let page = self.page();
-        match answered {
-            Some(answered) => page.note(Style::Plain, words!("Every question is {}.", answered)),
-            None => page.note(Style::Plain, "You are asked."),
+        if let Some(undeclared) = role.undeclared() {
+            let words = match role.is_never_asked() {
+                true => words!("No question comes: {}.", undeclared),
+                false => words!("Some questions do not come: {}.", undeclared),
+            };
+            page.note(Style::Plain, words);
         }
-        self.tell_undeclared();
-        let words = "/as decline, cancel, timeout, me or a CLIENT such as no-url changes that.";
-        self.page().note(Style::Dim, words);
+        let words = "/as me or a CLIENT such as no-url changes that.";
+        page.note(Style::Dim, words);
     }
 
     fn tell_played(&mut self) {
@@ -223,86 +222,39 @@ impl Repl<'_> {
         page.note(Style::Plain, words);
     }
 
-    fn tell_undeclared(&mut self) {
-        let role = self.session.role();
-        let Some(undeclared) = role.undeclared() else {
-            return;
-        };
-        let words = match role.is_never_asked() {
-            true => words!("No question comes: {}.", undeclared),
-            false => words!("Some questions do not come: {}.", undeclared),
-        };
-        self.page().note(Style::Plain, words);
-    }
-
     /// Lets the questions of muted servers come to the user again.
     pub(super) fn unmute(&mut self) {
-        let host = &mut self.session.host;
-        let words = match (host.unmute(), host.desk().stance()) {
-            (true, _) => "You are asked again.",
-            (false, Stance::Person) => "No server is muted.",
-            (false, _) => "/as me ends the answers of /as.",
+        let words = match self.session.host.unmute() {
+            true => "You are asked again.",
+            false => "No server is muted.",
         };
         self.tell(words);
     }
 
-    /// Answers every question in this way from now on, or reconnects as another client.
+    /// Reconnects as another client, or with `me` as askback itself.
     pub(super) async fn play(&mut self, who: Option<&str>) -> Result<(), Error> {
         let Some(who) = who else {
             self.tell_role();
             return Ok(());
         };
-        let (stance, told) = match who {
-            "decline" => (
-                Stance::Decline,
-                "Every question is declined; /as me ends that.",
-            ),
-            "cancel" => (
-                Stance::Cancel,
-                "Every question is cancelled; /as me ends that.",
-            ),
-            "timeout" => (
-                Stance::Silence,
-                "No question is answered; /as me ends that.",
-            ),
-            "me" => (Stance::Person, "You are asked."),
-            client => {
-                let role = Role::read(client);
-                let role = role.map_err(|why| {
-                    let words =
-                        words!("{} is not a client that askback can imitate", given(client));
-                    Error::usage(words).hint(words!("{}.", given(why)))
-                })?;
-                if self.recorder.is_some() {
-                    let error = Error::usage("a recording has one client");
-                    return Err(error
-                        .hint("Open the server as that client, and record a suite of its own."));
-                }
-                self.session.play(role)?;
-                self.restart().await?;
-                self.tell_played();
-                if self.session.host.desk().stance() != Stance::Person {
-                    self.tell_undeclared();
-                }
-                return Ok(());
-            }
+        let role = match who {
+            "me" => Role::default(),
+            client => Role::read(client).map_err(|why| {
+                let words = words!("{} is not a client that askback can imitate", given(client));
+                Error::usage(words).hint(words!("{}.", given(why)))
+            })?,
         };
-        self.session.host.answer_as(stance);
-        self.page().note(Style::Plain, told);
-        if stance != Stance::Person {
-            self.tell_undeclared();
-        }
-        if stance == Stance::Person && self.session.role() != Role::default() {
+        if role != self.session.role() {
             if self.recorder.is_some() {
-                self.tell_played();
-                let words = "A recording has one client, so that one stays.";
-                self.page().note(Style::Dim, words);
-                return Ok(());
+                let error = Error::usage("a recording has one client");
+                return Err(
+                    error.hint("Open the server as that client, and record a suite of its own.")
+                );
             }
-            self.session.play(Role::default())?;
+            self.session.play(role)?;
             self.restart().await?;
-            self.tell_played();
         }
+        self.tell_played();
         Ok(())
     }
 }

@@ -23,7 +23,6 @@ use serde_json::Value;
 use tokio::time::timeout;
 
 use super::{
-    client::STANCES,
     grammar,
     line::{self, quoted},
     servers::Addresses,
@@ -145,7 +144,7 @@ impl Source {
                 found.extend(self.addresses.others.iter().cloned());
                 found.push(self.addresses.home.clone());
             }
-            "who" => found.extend(STANCES.into_iter().chain(Role::words()).map(str::to_owned)),
+            "who" => found.extend(["me"].into_iter().chain(Role::words()).map(str::to_owned)),
             // The last word is a text to search messages for.
             "text" if command.get_name() == "wire" && given.is_empty() => {
                 found.extend(self.methods());
@@ -465,19 +464,17 @@ mod tests {
         check("/restart d", &["den"]);
         check("/as code", &["codex"]);
         check("/as no-n", &["no-numbers"]);
-        check("/as de", &["decline"]);
+        check("/as m", &["me"]);
         check("/log e", &["error", "emergency"]);
         check("/sampling a", &["ask", "always"]);
         check("/roots ", &["add", "remove", "none"]);
         check("/help unsub", &["unsubscribe"]);
-        check("/tasks w", &["wait"]);
-        check("/tasks wait ", &[]);
         check("/tools ", &[]);
         check("/wire a", &["all"]);
         check("/wire tools/", &["tools/list", "tools/call"]);
         check("/prompt p", &["p", "plan"]);
         check("/call t ", &["z=", "a="]);
-        check("/begin t a=true ", &["z="]);
+        check("/call t a=true ", &["z="]);
         check("/call t a:=true z=", &["z=p", "z=q"]);
         check("/call zoo/t a=t", &["a=true"]);
         check("/p ", &["days=", "to="]);

@@ -35,22 +35,6 @@ pub(super) enum Command {
         #[arg(value_name = "KEY=VALUE")]
         arguments: Vec<String>,
     },
-    /// call a tool in the background
-    Begin {
-        /// its name, or SERVER/NAME of another server
-        tool: String,
-        /// an argument, read as the tool declares it; KEY:=JSON gives any value
-        #[arg(value_name = "KEY=VALUE")]
-        arguments: Vec<String>,
-    },
-    /// list the background calls, or show a result
-    #[command(args_conflicts_with_subcommands = true)]
-    Tasks {
-        #[arg(value_name = "N")]
-        number: Option<u32>,
-        #[command(subcommand)]
-        action: Option<TaskAction>,
-    },
     /// list the prompts
     Prompts,
     /// get a prompt, as /NAME does
@@ -87,7 +71,7 @@ pub(super) enum Command {
     Subscribe { uri: String },
     /// stop reporting them, or all changes
     Unsubscribe { uri: Option<String> },
-    /// show the whole last result
+    /// show more of the last result
     More,
     /// write the last result, or one of its files
     Save {
@@ -107,12 +91,6 @@ pub(super) enum Command {
     Again,
     /// change the arguments of the last call, and make it again
     Edit,
-    /// check the server for faults
-    Check {
-        /// a tool that may be called, and its arguments
-        #[arg(value_name = "TOOL KEY=VALUE")]
-        tools: Vec<String>,
-    },
     /// restart the server, and show what is new
     Restart { server: Option<String> },
     /// list the servers and their state
@@ -122,10 +100,10 @@ pub(super) enum Command {
         #[arg(value_name = "NAME")]
         server: String,
     },
-    /// give one answer to all questions, or play another client
+    /// play another client
     As {
         /// CLIENT such as codex, no-url or 2025-06-18, with commas between several
-        #[arg(value_name = "decline | cancel | timeout | me | CLIENT")]
+        #[arg(value_name = "me | CLIENT")]
         who: Option<String>,
     },
     /// show questions again, after F8 or /mute
@@ -162,21 +140,6 @@ pub(super) struct Facts {
     pub(super) is_of_last_call: bool,
 }
 
-/// What `/tasks` does with a call that was begun.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Subcommand)]
-pub(super) enum TaskAction {
-    /// wait for its end
-    Wait {
-        #[arg(value_name = "N")]
-        number: u32,
-    },
-    /// tell the server to stop it
-    Cancel {
-        #[arg(value_name = "N")]
-        number: u32,
-    },
-}
-
 /// A change of the shared folders.
 #[derive(Debug, Clone, PartialEq, Eq, Subcommand)]
 pub(super) enum RootsAction {
@@ -200,11 +163,6 @@ pub(super) enum RootsAction {
 pub(super) enum WireAction {
     /// show all kept messages
     All,
-    /// edit a request that was sent, and send it again
-    Edit {
-        #[arg(value_name = "N")]
-        number: u64,
-    },
     /// write all kept messages to a new file
     Save { file: String },
 }
@@ -259,7 +217,7 @@ impl Command {
             ..REMOTE
         };
         match self {
-            Self::Call { arguments, .. } | Self::Begin { arguments, .. } => Facts {
+            Self::Call { arguments, .. } => Facts {
                 may_hold_secret: arguments.iter().any(|word| !word.contains('=')),
                 ..REMOTE
             },
@@ -276,19 +234,13 @@ impl Command {
             | Self::Prompts
             | Self::Resources
             | Self::Skills
-            | Self::Log { level: Some(_) }
-            | Self::Check { .. } => REMOTE,
+            | Self::Log { level: Some(_) } => REMOTE,
             Self::Again | Self::Edit => Facts {
                 needs_server: true,
                 ..LAST_CALL
             },
-            Self::Wire { action, .. } => Facts {
-                needs_server: matches!(action, Some(WireAction::Edit { .. })),
-                ..LAST_CALL
-            },
-            Self::More | Self::Save { .. } => LAST_CALL,
+            Self::Wire { .. } | Self::More | Self::Save { .. } => LAST_CALL,
             Self::Unmute
-            | Self::Tasks { .. }
             | Self::Roots { .. }
             | Self::Sampling { .. }
             | Self::Log { level: None }
@@ -307,7 +259,6 @@ impl Command {
     pub(super) fn name(&mut self) -> Option<&mut String> {
         match self {
             Self::Call { tool: name, .. }
-            | Self::Begin { tool: name, .. }
             | Self::Prompt { prompt: name, .. }
             | Self::Read { uri: name }
             | Self::Subscribe { uri: name }
@@ -518,21 +469,6 @@ mod tests {
         check("/log warning", Command::Log { level });
         let permission = Some(Permission::Never);
         check("/sampling never", Command::Sampling { permission });
-        let action = Some(TaskAction::Wait { number: 2 });
-        check(
-            "/tasks 2",
-            Command::Tasks {
-                number: Some(2),
-                action: None,
-            },
-        );
-        check(
-            "/tasks wait 2",
-            Command::Tasks {
-                number: None,
-                action,
-            },
-        );
         check("/roots ../a add -b", roots(&["../a", "add", "-b"], None));
         let folders = owned(&["b c", "none"]);
         check(
@@ -542,10 +478,6 @@ mod tests {
         check("/roots none", roots(&[], Some(RootsAction::Clear)));
         check("/wire -32602", wire(&["-32602"], None));
         check("/wire error  all", wire(&["error", "all"], None));
-        check(
-            "/wire edit 7",
-            wire(&[], Some(WireAction::Edit { number: 7 })),
-        );
         let file = "a b".to_owned();
         check(
             "/wire save 'a b'",
@@ -578,11 +510,7 @@ mod tests {
             "expected /log [LEVEL], got `debg`",
             Some("Did you mean debug?"),
         );
-        let tasks = "expected /tasks [N | wait N | cancel N]";
-        check("/tasks wait", tasks, None);
-        check("/tasks wait two", &format!("{tasks}, got `two`"), None);
-        check("/tasks 2 3", &format!("{tasks}, got `3`"), None);
-        let wire = "expected /wire [N | TEXT… | all | edit N | save FILE]";
+        let wire = "expected /wire [N | TEXT… | all | save FILE]";
         check("/wire save", wire, None);
         check("/wire save a b", &format!("{wire}, got `b`"), quotes);
         check(
@@ -591,9 +519,9 @@ mod tests {
             None,
         );
         check(
-            "/wire edit \u{202e}",
+            "/wire save a \u{202e}",
             &format!("{wire}, got `<U+202E>`"),
-            None,
+            quotes,
         );
         let slash = "commands begin with a slash: /call TOOL calls a tool, /help lists the others";
         check("tools", slash, None);
@@ -631,7 +559,7 @@ mod tests {
 
     proptest::proptest! {
         #[test]
-        fn any_line_is_read(line in "/(wire|roots|tasks|save|help|x)( [ -~]{0,6}| add| save| --){0,3}|\\PC{0,20}") {
+        fn any_line_is_read(line in "/(wire|roots|save|help|x)( [ -~]{0,6}| add| save| --){0,3}|\\PC{0,20}") {
             if let Err(error) = parse(&line) {
                 proptest::prop_assert!(!error.message.as_str().is_empty());
             }

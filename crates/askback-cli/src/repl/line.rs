@@ -6,7 +6,7 @@ use serde::de::IgnoredAny;
 use serde_json::{Map, Value};
 
 use super::{calls::Call, grammar};
-use crate::args::{self, Place};
+use crate::args;
 
 /// Splits a line into words, with quotes and backslashes as in a shell. A JSON list, object or string after `:=` is
 /// one word that keeps its quotes and spaces; shlex and shell-words would remove the quotes.
@@ -57,31 +57,6 @@ pub(super) fn tool(name: &str) -> Option<String> {
     named("/call", name)
 }
 
-/// The line that calls a tool in the background.
-pub(super) fn begin(name: &str) -> Option<String> {
-    named("/begin", name)
-}
-
-/// The line that asks for changes of a resource.
-pub(super) fn subscribe(uri: &str) -> Option<String> {
-    named("/subscribe", uri)
-}
-
-/// The line that ends a subscription.
-pub(super) fn unsubscribe(uri: &str) -> Option<String> {
-    named("/unsubscribe", uri)
-}
-
-/// The line that makes a server the current one.
-pub(super) fn server(name: &str) -> Option<String> {
-    named("/server", name)
-}
-
-/// The line that starts a server again.
-pub(super) fn restart(name: &str) -> Option<String> {
-    named("/restart", name)
-}
-
 pub(super) fn prompt(name: &str) -> Option<String> {
     let is_free = !name.is_empty() && grammar::find(name).is_none();
     let line = is_free.then(|| format!("/{name}"));
@@ -93,7 +68,8 @@ pub(super) fn resource(uri: &str) -> Option<String> {
     named("/read", uri)
 }
 
-fn named(command: &str, name: &str) -> Option<String> {
+/// The line with this command and one argument.
+pub(super) fn named(command: &str, name: &str) -> Option<String> {
     let mut lines = [
         format!("{command} {name}"),
         format!("{command} {}", quoted(name)),
@@ -122,7 +98,7 @@ pub(super) fn call(call: &Call, address: &str) -> Option<String> {
         let words = args::parse(&[word]).ok()?;
         match call {
             Call::Tool(..) => {
-                args::for_tool(words, schema.as_ref().unwrap_or(&Value::Null), Place::Line).ok()
+                args::for_tool(words, schema.as_ref().unwrap_or(&Value::Null)).ok()
             }
             _ => {
                 let arguments = args::for_prompt(words).into_iter();
@@ -336,7 +312,7 @@ mod tests {
             };
             proptest::prop_assert_eq!(tool, "book");
             let schema = json!({"properties": {"s": {"type": "string"}}});
-            let given = args::parse(&arguments).and_then(|words| args::for_tool(words, &schema, Place::Line));
+            let given = args::parse(&arguments).and_then(|words| args::for_tool(words, &schema));
             proptest::prop_assert_eq!(given.ok().map(Value::Object), Some(json!({"s": text})));
         }
     }

@@ -1,4 +1,4 @@
-//! The last result or response: its first rows on the screen, the rest, and its files.
+//! The last result: its first rows on the screen, the rest, and its files.
 
 use std::{io::Write, path::Path, sync::Arc};
 
@@ -28,8 +28,7 @@ const FEWEST: usize = 5;
 pub(super) struct ShownResult {
     text: PeerText,
     structured: Option<String>,
-    /// The result of a call. A response to an edited request has only text.
-    result: Option<Arc<Value>>,
+    result: Arc<Value>,
     rows: usize,
 }
 
@@ -37,7 +36,7 @@ impl ShownResult {
     pub(super) fn new(
         text: PeerText,
         structured: Option<String>,
-        result: Option<Arc<Value>>,
+        result: Arc<Value>,
     ) -> Self {
         Self {
             text,
@@ -88,28 +87,24 @@ impl Repl<'_> {
         Ok(self.session.host.print(page.take())?)
     }
 
-    /// Shows the whole last result in a pager. Without a pager, shows its next rows.
+    /// Shows the next rows of the last result.
     pub(super) fn more(&mut self) -> Result<(), Error> {
         let Some(mut shown) = self.known.shown.take() else {
             return Err(Error::usage("no result has more to show"));
         };
-        let put = |page: &mut _| content::put_whole(page, &shown.text, shown.structured.as_deref());
-        let is_viewed = out::is_seen() && self.session.host.view(put);
-        if !is_viewed {
-            let mut page = out::stdout_page();
-            put(&mut page);
-            let rows = page.take().trimmed().skip(shown.rows);
-            let seen = rows.first(self.room());
-            shown.rows = shown.rows.saturating_add(seen.count());
-            let more = rows.count().saturating_sub(seen.count());
-            match seen.count() {
-                0 => self.tell("There is nothing more to show."),
-                _ => self.session.host.print(seen)?,
-            }
-            if more > 0 {
-                self.page()
-                    .note(Style::Dim, words!("{} more rows; /more shows them", more));
-            }
+        let mut page = out::stdout_page();
+        content::put_whole(&mut page, &shown.text, shown.structured.as_deref());
+        let rows = page.take().trimmed().skip(shown.rows);
+        let seen = rows.first(self.room());
+        shown.rows = shown.rows.saturating_add(seen.count());
+        let more = rows.count().saturating_sub(seen.count());
+        match seen.count() {
+            0 => self.tell("There is nothing more to show."),
+            _ => self.session.host.print(seen)?,
+        }
+        if more > 0 {
+            self.page()
+                .note(Style::Dim, words!("{} more rows; /more shows them", more));
         }
         self.known.shown = Some(shown);
         Ok(())
@@ -121,21 +116,9 @@ impl Repl<'_> {
         let Some(shown) = &self.known.shown else {
             return Err(Error::usage("there is no result to save"));
         };
-        let parts = match &shown.result {
-            Some(result) => content::files(result),
-            None => {
-                let response = serde_json::from_str::<Value>(shown.text.raw());
-                content::files(&response.unwrap_or_default()["result"])
-            }
-        };
+        let parts = content::files(&shown.result);
         let bytes = match (&parts[..], number) {
-            ([], None) => {
-                let text = match &shown.result {
-                    Some(result) => indented(&result.to_string()),
-                    None => shown.text.raw().to_owned(),
-                };
-                (text + "\n").into_bytes()
-            }
+            ([], None) => (indented(&shown.result.to_string()) + "\n").into_bytes(),
             ([one], None | Some(1)) => one.clone(),
             (all, Some(number)) => match number.checked_sub(1).and_then(|at| all.get(at)) {
                 Some(part) => part.clone(),

@@ -10,10 +10,9 @@ use askback::{
     client::{Client, ClientError, Subscription},
     protocol::Tool,
 };
-use askback_check::{Measure, Scope};
 use askback_host::{
     model::{Catalog, Presence},
-    page::{Style, out},
+    page::Style,
     relay::ServerId,
     text::{LocalText, given},
     words,
@@ -24,14 +23,12 @@ use super::{
     calls::LastCall,
     catalog::{self, CatalogPart},
     completion::Source,
-    grammar::{Command, TaskAction},
+    grammar::Command,
     results::ShownResult,
 };
 use crate::{
-    commands::check::{PATIENCE, TRIED, misnamed, named},
     error::{Error, Kind},
     files::{ChangedFiles, WatchedFiles},
-    probe_args::ProbeArgs,
     session::{Connection, OpenedServer, OpeningServers, Session, State, of_server},
 };
 
@@ -293,23 +290,10 @@ impl Repl<'_> {
     /// Runs a command on the server that it names, or else on the current one. Commands about the last call run on
     /// the server that was called.
     pub(super) async fn obey(&mut self, mut command: Command) -> Result<(), Error> {
-        let of_task = match command {
-            Command::Tasks {
-                number: Some(number),
-                ..
-            }
-            | Command::Tasks {
-                action: Some(TaskAction::Wait { number }),
-                ..
-            } => self.server_of(number),
-            _ => None,
-        };
-        // The task's result becomes the result of the last call.
-        let is_call = of_task.is_some()
-            || matches!(
-                command,
-                Command::Call { .. } | Command::Prompt { .. } | Command::Read { .. }
-            );
+        let is_call = matches!(
+            command,
+            Command::Call { .. } | Command::Prompt { .. } | Command::Read { .. }
+        );
         let is_of_last_call = command.facts().is_of_last_call;
         let addresses = self.addresses();
         let server = match command.name() {
@@ -320,7 +304,7 @@ impl Repl<'_> {
                 Some(server)
             }
             None if is_of_last_call => self.called.clone(),
-            None => of_task,
+            None => None,
         };
         let at = match &server {
             Some(server) => self.find_server(server)?,
@@ -434,14 +418,11 @@ pub(super) struct ServerState {
     pub(super) is_met: bool,
     /// Whether each shared folder exists, by URI, if it was checked.
     pub(super) there: BTreeMap<String, bool>,
-    /// Edited requests without a response, by the number of the original message.
-    pub(super) unsent: BTreeMap<u64, String>,
 }
 
 impl Repl<'_> {
     /// Restarts or reconnects to the server and reports what changed.
     pub(super) async fn restart(&mut self) -> Result<(), Error> {
-        self.end_tasks(Some(self.session.server()));
         let name = self.name();
         let page = self.page();
         page.note(Style::Dim, words!("Starting {} again.", name));
@@ -512,30 +493,6 @@ pub(super) async fn files_changed(files: &mut Option<WatchedFiles>) -> ChangedFi
     match files {
         Some(files) => files.changed().await,
         None => pending().await,
-    }
-}
-
-impl Repl<'_> {
-    /// Checks the current server in the current revision and prints its mistakes. `words` name the tools that may be
-    /// called, with their arguments.
-    pub(super) async fn check(&mut self, words: &[String]) -> Result<(), Error> {
-        let bounds = ProbeArgs::default().bounds(PATIENCE, TRIED);
-        let bounds = self.session.beside(bounds);
-        let way = self.session.way(&bounds)?;
-        let revision = self.session.client.revision();
-        let name = self.name();
-        self.tell(words!("Checking {} in {}…", name, given(revision)));
-        let scope = Scope {
-            only: Some(revision),
-            tools: named(words)?,
-            ..Scope::default()
-        };
-        let checking = askback_check::check(&way, &bounds, &scope, |_| {}, pending());
-        let report = self.session.host.attend(checking).await?;
-        let report = report.map_err(misnamed)?;
-        let mut page = out::stdout_page();
-        report.put(&mut page, false, &Measure::default());
-        Ok(self.session.host.print(page.take().trimmed())?)
     }
 }
 

@@ -9,7 +9,6 @@ use std::{
 
 use serde::Deserialize;
 
-use super::document::Layout;
 use crate::known_clients::KnownClient;
 
 use self::Base::{Applications, Config, Home, Project};
@@ -27,7 +26,6 @@ pub struct ConfigFile {
     /// The path on Windows, if it differs.
     #[serde(default)]
     windows: Option<&'static str>,
-    pub layout: Layout,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
@@ -43,7 +41,7 @@ enum Base {
 }
 
 impl ConfigFile {
-    fn path(&self) -> &'static str {
+    pub fn path(&self) -> &'static str {
         self.windows.filter(|_| cfg!(windows)).unwrap_or(self.path)
     }
 }
@@ -61,7 +59,6 @@ pub struct Folders {
 pub struct Source {
     pub client: &'static KnownClient,
     pub path: PathBuf,
-    pub layout: Layout,
     /// The project folder that it belongs to. `None` if it is the user's file for all projects.
     pub project: Option<PathBuf>,
 }
@@ -115,23 +112,6 @@ impl Source {
     }
 }
 
-impl Layout {
-    /// Returns the format of a file that the user named, according to its file name.
-    pub fn of(path: &Path) -> Self {
-        let ends = |end: &str| path.ends_with(end);
-        let is = |extension: &str| path.extension().is_some_and(|it| it == extension);
-        match () {
-            () if is("toml") => Self::Codex,
-            () if ends("fastagent.config.yaml") => Self::FastAgent,
-            () if is("yaml") || is("yml") => Self::Goose,
-            () if ends(".claude.json") => Self::ClaudeCode,
-            () if ends(".gemini/settings.json") || ends(".qwen/settings.json") => Self::Gemini,
-            () if ends("opencode.json") || ends("opencode.jsonc") => Self::Opencode,
-            () => Self::Plain,
-        }
-    }
-}
-
 impl KnownClient {
     /// Returns its existing files, project files first.
     pub fn sources(&'static self, folders: &Folders) -> Vec<Source> {
@@ -158,7 +138,6 @@ impl KnownClient {
             sources.push(Source {
                 client: self,
                 path,
-                layout: file.layout,
                 project,
             });
         }

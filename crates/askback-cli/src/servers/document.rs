@@ -6,34 +6,14 @@ use std::{
 };
 
 use askback::internal::json::without_empty;
-use jsonc_parser::{CollectOptions, ParseOptions, parse_to_ast};
-use serde::Deserialize;
-use serde_json::{Map, Value, json};
+use jsonc_parser::ParseOptions;
+use serde_json::{Map, Value};
 
-use super::input::Input;
-
-/// The format of a file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Layout {
-    /// JSON with `mcpServers` or `servers`; comments and trailing commas are allowed.
-    Plain,
-    /// Like [`Plain`](Self::Plain), in a file with other settings. The file may have no servers.
-    Settings,
-    /// Like [`Settings`](Self::Settings), with additional servers for each project under
-    /// `projects`.
-    ClaudeCode,
-    /// TOML with `mcp_servers`.
-    Codex,
-    /// JSON with `mcpServers`, in which `$VAR` is a variable, too.
-    Gemini,
-    /// YAML with `extensions`.
-    Goose,
-    /// JSON with `mcp`, in which a command is a list.
-    Opencode,
-    /// YAML with `mcp.servers`.
-    FastAgent,
-}
+use super::{
+    entry::EntryShape,
+    entry_text::{Format, Malformed, at},
+    input::Input,
+};
 
 #[derive(Debug, Clone, Default)]
 pub struct Document {
@@ -46,9 +26,6 @@ pub struct Document {
 /// The reason why a text is not a valid configuration. Never quotes the text, which may contain secrets.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unreadable(pub String);
-
-/// The JSON keys of server lists.
-const SECTIONS: [&str; 2] = ["mcpServers", "servers"];
 
 /// Keys that do not matter for reaching a server: descriptions, and permissions for the model of another client.
 const OF_OTHERS: [&str; 20] = [
@@ -80,68 +57,59 @@ const KNOWN: [&str; 9] = [
 ];
 
 impl Document {
-    /// Parses a text. `project` selects the servers of one project, if the file has servers per project.
+    /// Parses the text of a file. `shape` is the format of a client's entries; `None` is an `mcp.json`, which must have
+    /// servers. `project` selects the servers of one project, if the file has servers per project.
     ///
     /// # Errors
     ///
     /// Fails if the text does not have this format. An invalid entry causes an error only when its server is used.
-    pub fn read(text: &str, layout: Layout, project: Option<&Path>) -> Result<Self, Unreadable> {
-        let text = text.trim_start_matches('\u{feff}');
-        let whole = match layout {
-            Layout::Plain
-            | Layout::Settings
-            | Layout::ClaudeCode
-            | Layout::Gemini
-            | Layout::Opencode => json(text)?,
-            Layout::Codex => toml::from_str(text).map_err(|error| in_toml(&error, text))?,
-            Layout::Goose | Layout::FastAgent => yaml_serde::from_str(text).map_err(|error| {
-                let at = error.location();
-                let at = at.map(|at| format!(" at line {} column {}", at.line(), at.column()));
-                Unreadable(format!("it is not YAML{}", at.unwrap_or_default()))
-            })?,
-        };
-        let Value::Object(whole) = whole else {
+    pub fn read(
+        text: &str,
+        path: &Path,
+        shape: Option<&EntryShape>,
+        project: Option<&Path>,
+    ) -> Result<Self, Unreadable> {
+        let whole = Format::of(path).read(text);
+        let whole = whole.map_err(|Malformed { line, column, why }| {
+            Unreadable(format!("{why}, at line {line} column {column}"))
+        })?;
+        if !whole.is_object() {
             return Err(Unreadable("it is not an object".to_owned()));
+        }
+        let plain = EntryShape::default();
+        let of_entries = shape.unwrap_or(&plain);
+        let mut read = Self {
+            inputs: inputs(&whole),
+            ..Self::default()
         };
-        let mut servers = BTreeMap::new();
-        let mut of_project = BTreeSet::new();
-        match layout {
-            Layout::Plain => take(&mut servers, &whole, &SECTIONS)?,
-            Layout::Settings | Layout::Gemini => {
-                take_any(&mut servers, &whole, &SECTIONS)?;
-            }
-            Layout::ClaudeCode => {
-                let project = project.and_then(Path::to_str);
-                let own =
-                    project.and_then(|project| whole.get("projects")?.get(project)?.as_object());
-                if let Some(own) = own {
-                    take_any(&mut servers, own, &SECTIONS[..1])?;
-                    of_project.extend(servers.keys().cloned());
+        let mut has_section = shape.is_some();
+        for section in of_entries.sections(project.unwrap_or(Path::new(""))) {
+            let listed = match at(&whole, &section) {
+                None | Some(Value::Null) => continue,
+                Some(Value::Object(listed)) => listed,
+                Some(_) => {
+                    let section = section.join(".");
+                    return Err(Unreadable(format!("its `{section}` is not an object")));
                 }
-                take_any(&mut servers, &whole, &SECTIONS[..1])?;
-            }
-            Layout::Codex => {
-                take_any(&mut servers, &whole, &["mcp_servers"])?;
-            }
-            Layout::Goose => {
-                take_any(&mut servers, &whole, &["extensions"])?;
-            }
-            Layout::Opencode => {
-                take_any(&mut servers, &whole, &["mcp"])?;
-            }
-            Layout::FastAgent => {
-                if let Some(Value::Object(mcp)) = whole.get("mcp") {
-                    take_any(&mut servers, mcp, &SECTIONS[1..])?;
+            };
+            has_section = true;
+            let is_of_project = section.first().is_some_and(|it| it == "projects");
+            for (name, entry) in listed {
+                // The first definition of a name counts.
+                if !read.servers.contains_key(name)
+                    && let Some(server) = of_entries.common(entry)
+                {
+                    read.servers.insert(name.clone(), server);
+                    read.of_project.extend(is_of_project.then(|| name.clone()));
                 }
             }
         }
-        let servers = servers.into_iter();
-        let servers = servers.filter_map(|(name, server)| Some((name, layout.common(server)?)));
-        Ok(Self {
-            servers: servers.collect(),
-            of_project,
-            inputs: inputs(&whole),
-        })
+        match has_section {
+            true => Ok(read),
+            false => Err(Unreadable(
+                "it has no `mcpServers` and no `servers`".to_owned(),
+            )),
+        }
     }
 
     /// Whether the file defines this server only for the selected project.
@@ -184,14 +152,6 @@ pub fn unused(server: &Value) -> Vec<&str> {
         .collect()
 }
 
-/// Parses JSON with comments and trailing commas, and no other extensions.
-fn json(text: &str) -> Result<Value, Unreadable> {
-    let read = parse_to_ast(text, &CollectOptions::default(), &strict())
-        .map_err(|error| Unreadable(error.to_string()))?;
-    let value = read.value.map(Value::from);
-    value.ok_or_else(|| Unreadable("it is empty".to_owned()))
-}
-
 /// The JSON extensions that are allowed.
 pub(super) fn strict() -> ParseOptions {
     ParseOptions {
@@ -208,208 +168,39 @@ pub(super) fn strict() -> ParseOptions {
     }
 }
 
-/// Converts a TOML error, without the line of the file that it quotes.
-fn in_toml(error: &toml::de::Error, text: &str) -> Unreadable {
-    let before = error.span().and_then(|span| text.get(..span.start));
-    let line = before.map(|before| before.matches('\n').count().saturating_add(1));
-    Unreadable(match line {
-        Some(line) => format!("it is not TOML at line {line}"),
-        None => "it is not TOML".to_owned(),
-    })
-}
-
-/// Adds the servers of all these sections. The first definition of a name counts. Fails if no section exists.
-fn take(
-    servers: &mut BTreeMap<String, Value>,
-    members: &Map<String, Value>,
-    sections: &[&str],
-) -> Result<(), Unreadable> {
-    match take_any(servers, members, sections)? {
-        true => Ok(()),
-        false => Err(Unreadable(
-            "it has no `mcpServers` and no `servers`".to_owned(),
-        )),
-    }
-}
-
-/// Like [`take`], but returns whether any section exists instead of failing.
-fn take_any(
-    servers: &mut BTreeMap<String, Value>,
-    members: &Map<String, Value>,
-    sections: &[&str],
-) -> Result<bool, Unreadable> {
-    let mut found = false;
-    for section in sections {
-        match members.get(*section) {
-            None | Some(Value::Null) => {}
-            Some(Value::Object(listed)) => {
-                found = true;
-                for (name, server) in listed {
-                    let entry = servers.entry(name.clone());
-                    entry.or_insert_with(|| server.clone());
-                }
-            }
-            Some(_) => return Err(Unreadable(format!("its `{section}` is not an object"))),
-        }
-    }
-    Ok(found)
-}
-
 /// The inputs of a file, in VS Code's format. An unreadable input is an error only for the servers that refer to it.
-fn inputs(whole: &Map<String, Value>) -> Vec<Input> {
+fn inputs(whole: &Value) -> Vec<Input> {
     let inputs = whole.get("inputs").and_then(Value::as_array);
     let read = inputs.into_iter().flatten();
     read.filter_map(|input| serde_json::from_value(without_empty(input.clone())).ok())
         .collect()
 }
 
-impl Layout {
-    /// Converts an entry to the keys of `mcp.json`. `None` if the entry is a part of the client and not a server.
-    fn common(self, server: Value) -> Option<Value> {
-        let Value::Object(mut server) = server else {
-            return Some(server);
-        };
-        match self {
-            Self::Plain | Self::Settings | Self::ClaudeCode => {}
-            Self::Gemini => {
-                rename(&mut server, &[("url", "sseUrl")]);
-                change_texts(&mut server, braced);
-                if !server.contains_key("httpUrl") {
-                    rename(&mut server, &[("sseUrl", "url")]);
-                }
-                server.remove("sseUrl");
-            }
-            Self::Codex => codex(&mut server),
-            Self::Goose => goose(&mut server)?,
-            Self::Opencode => opencode(&mut server),
-            Self::FastAgent => rename(&mut server, &[("transport", "type")]),
-        }
-        rename(&mut server, &[("httpUrl", "url"), ("serverUrl", "url")]);
-        if let Some(Value::Bool(enabled)) = server.remove("enabled") {
-            server.entry("disabled").or_insert(json!(!enabled));
-        }
-        Some(Value::Object(server))
-    }
-}
-
-/// Renames keys. An existing key is not replaced.
-fn rename(server: &mut Map<String, Value>, names: &[(&str, &str)]) {
-    for (from, to) in names {
-        if !server.contains_key(*to)
-            && let Some(value) = server.remove(*from)
-        {
-            server.insert((*to).to_owned(), value);
-        }
-    }
-}
-
-/// Adds a value to the object under a key. An existing value is not replaced.
-fn add(server: &mut Map<String, Value>, member: &str, name: String, value: Value) {
-    let object = server.entry(member).or_insert_with(|| json!({}));
-    if let Value::Object(object) = object {
-        object.entry(name).or_insert(value);
-    }
-}
-
-fn codex(server: &mut Map<String, Value>) {
-    rename(server, &[("http_headers", "headers")]);
-    if let Some(Value::String(variable)) = server.remove("bearer_token_env_var") {
-        let value = json!(format!("Bearer ${{{variable}}}"));
-        add(server, "headers", "Authorization".to_owned(), value);
-    }
-    if let Some(Value::Object(variables)) = server.remove("env_http_headers") {
-        for (header, variable) in variables {
-            let variable = variable.as_str().unwrap_or_default();
-            add(server, "headers", header, json!(format!("${{{variable}}}")));
-        }
-    }
-    // A server inherits the whole environment here, so a list of variables is not needed.
-    server.remove("env_vars");
-}
-
-fn goose(server: &mut Map<String, Value>) -> Option<()> {
-    // In older files, the keys of a server are nested in `config`.
-    if let Some(Value::Object(config)) = server.remove("config") {
-        server.extend(config);
-    }
-    match server.get("type").and_then(Value::as_str) {
-        Some("stdio" | "sse" | "streamable_http") => {}
-        Some(_) => return None,
-        None => {}
-    }
-    rename(
-        server,
-        &[("cmd", "command"), ("uri", "url"), ("envs", "env")],
-    );
-    // Goose reads these values from the system's keyring. Here they are environment variables.
-    if let Some(Value::Array(keys)) = server.remove("env_keys") {
-        for key in keys.iter().filter_map(Value::as_str) {
-            add(server, "env", key.to_owned(), json!(format!("${{{key}}}")));
-        }
-    }
-    Some(())
-}
-
-fn opencode(server: &mut Map<String, Value>) {
-    // Redundant: the command or the URL implies it.
-    server.remove("type");
-    rename(server, &[("environment", "env")]);
-    change_texts(server, |text| text.replace("{env:", "${"));
-    if let Some(Value::Array(words)) = server.get_mut("command")
-        && !words.is_empty()
-    {
-        let program = words.remove(0);
-        let args = server.insert("command".to_owned(), program);
-        server.insert("args".to_owned(), args.unwrap_or_default());
-    }
-}
-
-fn change_texts(members: &mut Map<String, Value>, change: fn(&str) -> String) {
-    fn change_in(value: &mut Value, change: fn(&str) -> String) {
-        match value {
-            Value::String(text) => *text = change(text),
-            Value::Array(values) => values.iter_mut().for_each(|it| change_in(it, change)),
-            Value::Object(members) => change_texts(members, change),
-            Value::Null | Value::Bool(_) | Value::Number(_) => {}
-        }
-    }
-    members
-        .values_mut()
-        .for_each(|value| change_in(value, change));
-}
-
-/// Writes `$VAR` as `${VAR}`.
-fn braced(text: &str) -> String {
-    let mut parts = text.split('$');
-    let mut out = parts.next().unwrap_or_default().to_owned();
-    for part in parts {
-        out.push('$');
-        let begins = part.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
-        let end = part.find(|c: char| !(c.is_ascii_alphanumeric() || c == '_'));
-        let (name, rest) = part.split_at(end.unwrap_or(part.len()));
-        match begins {
-            true => out.extend(["{", name, "}", rest]),
-            false => out.push_str(part),
-        }
-    }
-    out
-}
-
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
+    use crate::known_clients::KnownClient;
+
+    /// Reads a file of this client, or without a client an `mcp.json`.
+    fn read(client: &str, text: &str) -> Result<Document, Unreadable> {
+        let client = KnownClient::named(client);
+        let path = client.map_or("mcp.json", |client| client.files[0].path());
+        let shape = client.map(|client| &client.entry);
+        Document::read(text, Path::new(path), shape, Some(Path::new("/project")))
+    }
 
     /// Checks that a text contains these servers.
     #[track_caller]
-    fn check(layout: Layout, text: &str, expected: Value) {
-        let document =
-            Document::read(text, layout, Some(Path::new("/project"))).expect("it is read");
+    fn check(client: &str, text: &str, expected: Value) {
+        let document = read(client, text).expect("it is read");
         assert_eq!(document.to_value(), expected);
     }
 
     #[track_caller]
-    fn refuse(layout: Layout, text: &str, says: &str) {
-        let Unreadable(why) = Document::read(text, layout, None).expect_err("it is none");
+    fn refuse(client: &str, text: &str, says: &str) {
+        let Unreadable(why) = read(client, text).expect_err("it is none");
         assert!(why.contains(says), "{why}");
         assert!(!why.contains("secret"), "{why}");
     }
@@ -418,59 +209,59 @@ mod tests {
     fn json_has_one_of_two_members() {
         let servers = json!({"a": {"command": "x"}});
         check(
-            Layout::Plain,
+            "",
             r#"{"mcpServers": {"a": {"command": "x"}}}"#,
             servers.clone(),
         );
         check(
-            Layout::Plain,
+            "",
             r#"{"servers": {"a": {"command": "x"}}}"#,
             servers.clone(),
         );
         check(
-            Layout::Plain,
+            "",
             r#"{"servers": {"a": {"command": "y"}, "b": 1}, "mcpServers": {"a": {"command": "x"}}}"#,
             json!({"a": {"command": "x"}, "b": 1}),
         );
         let commented = "\u{feff}{ // x\n/* y */ \"servers\": {\"a\": {\"command\": \"x\",},},\n}";
-        check(Layout::Plain, commented, servers);
+        check("", commented, servers);
         check(
-            Layout::Plain,
+            "",
             r#"{"mcpServers": {"a": {"serverUrl": "u"}, "b": {"httpUrl": "u"}, "c": {"enabled": false}}}"#,
             json!({"a": {"url": "u"}, "b": {"url": "u"}, "c": {"disabled": true}}),
         );
-        refuse(Layout::Plain, "", "it is empty");
-        refuse(Layout::Plain, "[]", "it is not an object");
+        refuse("", "", "it has no `mcpServers`");
+        refuse("", "[]", "it is not an object");
         refuse(
-            Layout::Plain,
+            "",
             "{}",
             "it has no `mcpServers` and no `servers`",
         );
         refuse(
-            Layout::Plain,
+            "",
             r#"{"servers": "secret"}"#,
             "its `servers` is not an object",
         );
-        refuse(Layout::Plain, "{'secret': {}}", "line 1 column");
-        refuse(Layout::Plain, "{secret: {}}", "line 1 column");
-        refuse(Layout::Plain, &"[".repeat(100_000), "nesting depth");
+        refuse("", "{'secret': {}}", "line 1 column");
+        refuse("", "{secret: {}}", "line 1 column");
+        refuse("", &"[".repeat(100_000), "nesting depth");
     }
 
     #[test]
     fn an_unreadable_input_does_not_affect_other_inputs() {
         let text = r#"{"servers": {"a": {"command": "x"}}, "inputs": [{"secret": 1}, 7, {"id": "b", "type": "promptString", "default": null}]}"#;
-        let document = Document::read(text, Layout::Plain, None).expect("it is read");
+        let document = read("", text).expect("it is read");
         assert_eq!(document.names().collect::<Vec<_>>(), ["a"]);
         assert!(document.input("b").is_some());
     }
 
     #[test]
     fn settings_need_no_servers() {
-        check(Layout::Settings, r#"{"theme": "x"}"#, json!({}));
-        check(Layout::Gemini, r#"{"theme": "x"}"#, json!({}));
-        check(Layout::Goose, "GOOSE_MODEL: x", json!({}));
+        check("cursor", r#"{"theme": "x"}"#, json!({}));
+        check("gemini-cli", r#"{"theme": "x"}"#, json!({}));
+        check("goose", "GOOSE_MODEL: x", json!({}));
         refuse(
-            Layout::Settings,
+            "cursor",
             r#"{"mcpServers": []}"#,
             "its `mcpServers` is not an object",
         );
@@ -486,11 +277,11 @@ mod tests {
             }
         }"#;
         check(
-            Layout::ClaudeCode,
+            "claude-code",
             text,
             json!({"a": {"command": "local"}, "b": {"command": "user"}}),
         );
-        check(Layout::ClaudeCode, r#"{"numStartups": 1}"#, json!({}));
+        check("claude-code", r#"{"numStartups": 1}"#, json!({}));
     }
 
     #[test]
@@ -515,13 +306,13 @@ mod tests {
             "a": {"command": "x", "args": ["-y"], "env": {"A": "1"}, "disabled": true, "startup_timeout_sec": 20},
             "b c": {"url": "https://b.test/mcp", "headers": headers},
         });
-        check(Layout::Codex, text, expected);
-        check(Layout::Codex, "", json!({}));
-        refuse(Layout::Codex, "a = 1\n'secret", "it is not TOML at line 2");
+        check("codex", text, expected);
+        check("codex", "", json!({}));
+        refuse("codex", "a = 1\n'secret", "this is not TOML, at line 2");
         refuse(
-            Layout::Codex,
+            "codex",
             &format!("a = {}", "[".repeat(100_000)),
-            "it is not TOML",
+            "this is not TOML",
         );
     }
 
@@ -537,7 +328,7 @@ mod tests {
             "b": {"url": "https://b.test"},
             "c": {"url": "https://c.test/sse"},
         });
-        check(Layout::Gemini, text, expected);
+        check("gemini-cli", text, expected);
     }
 
     #[test]
@@ -556,24 +347,20 @@ extensions:
     env_keys: [TOKEN]
     timeout: 300
   b: {type: streamable_http, uri: 'https://b.test/mcp', enabled: false, headers: {X: '1'}}
-  c:
-    enabled: true
-    config: {type: stdio, cmd: y}
 ";
         let expected = json!({
             "a": {
                 "type": "stdio", "name": "a", "command": "x", "args": ["-y"],
-                "env": {"A": "1", "TOKEN": "${TOKEN}"}, "timeout": 300, "disabled": false,
+                "env": {"A": "1"}, "timeout": 300, "disabled": false,
             },
             "b": {
                 "type": "streamable_http", "url": "https://b.test/mcp", "headers": {"X": "1"},
                 "disabled": true,
             },
-            "c": {"type": "stdio", "command": "y", "disabled": false},
         });
-        check(Layout::Goose, text, expected);
-        refuse(Layout::Goose, "a: [secret", "it is not YAML at line");
-        refuse(Layout::Goose, "- secret", "it is not an object");
+        check("goose", text, expected);
+        refuse("goose", "a: [secret", "this is not YAML, at line");
+        refuse("goose", "- secret", "it is not an object");
     }
 
     #[test]
@@ -584,11 +371,11 @@ extensions:
             "c": {"type": "local", "command": []},
         }}"#;
         let expected = json!({
-            "a": {"command": "npx", "args": ["-y", "a"], "env": {"A": "1"}, "disabled": true},
-            "b": {"url": "https://b.test/mcp", "headers": {"A": "Bearer ${KEY}"}},
-            "c": {"command": []},
+            "a": {"type": "stdio", "command": "npx", "args": ["-y", "a"], "env": {"A": "1"}, "disabled": true},
+            "b": {"type": "http", "url": "https://b.test/mcp", "headers": {"A": "Bearer ${KEY}"}},
+            "c": {"type": "stdio", "command": []},
         });
-        check(Layout::Opencode, text, expected);
+        check("opencode", text, expected);
         let text = "
 default_model: x
 mcp:
@@ -600,7 +387,7 @@ mcp:
             "a": {"command": "npx", "args": ["-y"]},
             "b": {"type": "http", "url": "https://b.test/mcp"},
         });
-        check(Layout::FastAgent, text, expected);
-        check(Layout::FastAgent, "default_model: x", json!({}));
+        check("fast-agent", text, expected);
+        check("fast-agent", "default_model: x", json!({}));
     }
 }

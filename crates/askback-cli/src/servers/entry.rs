@@ -30,6 +30,10 @@ pub struct EntryShape {
     passed_variables: Option<&'static str>,
     /// Keys that are only for servers with a URL.
     url_only: Vec<&'static str>,
+    /// The types of servers, if other entries are parts of the client.
+    types: Vec<&'static str>,
+    /// How a variable begins in a text, if not with `${`.
+    variable: Option<&'static str>,
     pub timeout: Option<TimeoutMember>,
 }
 
@@ -83,6 +87,8 @@ impl Default for EntryShape {
             header_variables: None,
             passed_variables: None,
             url_only: Vec::new(),
+            types: Vec::new(),
+            variable: None,
             timeout: None,
         }
     }
@@ -126,6 +132,71 @@ impl EntryShape {
             members.collect::<Option<Vec<_>>>()
         });
         sections.flatten().collect()
+    }
+
+    /// Converts an entry to the keys of `mcp.json`. `None` if the entry is a part of the client and not a server.
+    pub(super) fn common(&self, entry: &Value) -> Option<Value> {
+        let Value::Object(members) = entry else {
+            return Some(entry.clone());
+        };
+        let mut server = members.clone();
+        match self.variable {
+            None => {}
+            Some("$") => change_texts(&mut server, &braced),
+            Some(begin) => change_texts(&mut server, &|text| text.replace(begin, "${")),
+        }
+        let (member, process) = self.kind.unwrap_or(("type", "stdio"));
+        if let Some(kind) = server.remove(member) {
+            let is_known = kind.as_str().is_some_and(|kind| self.types.contains(&kind));
+            if !is_known && !self.types.is_empty() {
+                return None;
+            }
+            let kind = match kind.as_str() {
+                Some(kind) if kind == process => "stdio".into(),
+                Some("remote") => "http".into(),
+                _ => kind,
+            };
+            server.insert("type".to_owned(), kind);
+        }
+        if let (None, Some(Value::Array(words))) = (self.args, server.get_mut(self.command))
+            && !words.is_empty()
+        {
+            let program = words.remove(0);
+            let args = server.insert(self.command.to_owned(), program);
+            server.insert("args".to_owned(), args.unwrap_or_default());
+        }
+        let urls = self.url.iter().chain(&["httpUrl", "serverUrl"]);
+        let urls: Vec<_> = urls.filter_map(|member| server.remove(*member)).collect();
+        if let Some(url) = urls.into_iter().next() {
+            server.insert("url".to_owned(), url);
+        }
+        let names = [(self.command, "command"), (self.env, "env"), (self.headers, "headers")];
+        rename(&mut server, &names);
+        // A server that is started here has the whole environment.
+        if let Some(member) = self.passed_variables {
+            server.remove(member);
+        }
+        let mut add = |header: String, value: String| {
+            let headers = server.entry("headers").or_insert_with(|| json!({}));
+            if let Value::Object(headers) = headers {
+                headers.entry(header).or_insert(value.into());
+            }
+        };
+        if let Some(Value::String(variable)) = self.bearer_variable.map(|member| &entry[member]) {
+            add("Authorization".to_owned(), format!("Bearer ${{{variable}}}"));
+        }
+        let variables = self.header_variables.map(|member| &entry[member]);
+        for (header, variable) in variables.and_then(Value::as_object).into_iter().flatten() {
+            let variable = variable.as_str().unwrap_or_default();
+            add(header.clone(), format!("${{{variable}}}"));
+        }
+        for member in self.bearer_variable.into_iter().chain(self.header_variables) {
+            server.remove(member);
+        }
+        if let Some(Value::Bool(enabled)) = server.remove("enabled") {
+            server.entry("disabled").or_insert(json!(!enabled));
+        }
+        Some(Value::Object(server))
     }
 
     /// Whether a key has the command or the URL.
@@ -319,4 +390,47 @@ impl EntryShape {
         }
         None
     }
+}
+
+/// Renames keys. An existing key is not replaced.
+fn rename(server: &mut Map<String, Value>, names: &[(&str, &str)]) {
+    for (from, to) in names {
+        if !server.contains_key(*to)
+            && let Some(value) = server.remove(*from)
+        {
+            server.insert((*to).to_owned(), value);
+        }
+    }
+}
+
+/// Changes each text in the values of an object.
+fn change_texts(members: &mut Map<String, Value>, change: &impl Fn(&str) -> String) {
+    fn change_in(value: &mut Value, change: &impl Fn(&str) -> String) {
+        match value {
+            Value::String(text) => *text = change(text),
+            Value::Array(values) => values.iter_mut().for_each(|it| change_in(it, change)),
+            Value::Object(members) => change_texts(members, change),
+            Value::Null | Value::Bool(_) | Value::Number(_) => {}
+        }
+    }
+    members
+        .values_mut()
+        .for_each(|value| change_in(value, change));
+}
+
+/// Writes `$VAR` as `${VAR}`.
+fn braced(text: &str) -> String {
+    let mut parts = text.split('$');
+    let mut out = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        out.push('$');
+        let begins = part.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
+        let end = part.find(|c: char| !(c.is_ascii_alphanumeric() || c == '_'));
+        let (name, rest) = part.split_at(end.unwrap_or(part.len()));
+        match begins {
+            true => out.extend(["{", name, "}", rest]),
+            false => out.push_str(part),
+        }
+    }
+    out
 }

@@ -15,7 +15,7 @@ mod secrets;
 mod terminal;
 
 pub use client::{ConfigFile, Folders, Source, read, read_at};
-pub use document::{Document, Layout, Unreadable, unused};
+pub use document::{Document, Unreadable, unused};
 pub use edit::write;
 pub use entry::{EntryShape, HOLD, NotWrapped};
 pub use entry_text::{Format, Malformed, at};

@@ -83,26 +83,6 @@ fn a_result_is_saved_as_it_is() {
 }
 
 #[test]
-fn what_came_back_of_any_request_is_saved() {
-    #[track_caller]
-    fn check(name: &str, lines: &str, saved: &str) {
-        let lines = format!("/read a://b\n{lines}\n/save DIR/it\n");
-        let ran = run(name, ALL, &lines).expect(0);
-        let it = fs::read_to_string(ran.scratch.path("it")).expect("it was written");
-        assert!(it.contains(saved), "{it}");
-    }
-    let edit = |method: &str| format!("/wire edit 1\n{{\"method\":\"resources/{method}\"}}\n");
-    check("save-sent", &edit("list"), "\"resources\": []");
-    // A resource is saved in the same way from a sent request and from a call.
-    check("save-of-sent", &edit("blob"), "two");
-    check(
-        "save-called",
-        &format!("{}\n/read a://b", edit("list")),
-        "\"text\":\"text\"",
-    );
-}
-
-#[test]
 fn what_a_server_tells_unasked_is_asked_for() {
     let ran = run("told", ALL, "/subscribe a://b\n/log info\n/tools\n").expect(0);
     ran.says("Changes are reported of | a://b")
@@ -252,11 +232,11 @@ fn a_call_shows_log_lines_in_2026_07_28() {
 
 #[test]
 fn a_command_is_explained_and_one_that_is_mistyped_is_named() {
-    let ran = Run::new("explained", &["open"]).input("/help /tasks\n/tols\n");
+    let ran = Run::new("explained", &["open"]).input("/help /roots\n/tols\n");
     ran.on_travel()
         .expect(2)
-        .says("  /tasks [N | wait N | cancel N]\n")
-        .says("  wait N                     wait for its end\n")
+        .says("  /roots [DIR… | add DIR… | remove DIR… | none]\n")
+        .says("  none                       share no folder\n")
         .says("found no prompt and no command `tols`\n")
         .says("  Did you mean /tools?\n");
 }
@@ -269,12 +249,12 @@ fn the_descriptions_of_commands_are_aligned() {
         .expect(0)
         .says(&beside("/quit", "leave, like Ctrl-D"))
         .says(&beside(
-            "/begin TOOL [KEY=VALUE]…",
-            "call a tool in the background",
+            "/call TOOL [KEY=VALUE]…",
+            "call a tool; asks for missing arguments",
         ))
         .says(&beside(
-            "/check [TOOL KEY=VALUE]…",
-            "check the server for faults",
+            "/save FILE [N]",
+            "write the last result, or one of its files",
         ));
     let rows = ran.stderr.lines();
     let rows = rows.skip_while(|row| !row.starts_with("  /tools"));

@@ -33,11 +33,6 @@ const FRAME: [&[u8]; 2] = [b"\x1b[?2026h", b"\x1b[?2026l"];
 
 const ROWS: NonZero<u16> = NonZero::new(24).expect("it has rows");
 
-/// A pager that shows the end of a text on the alternate screen, until Enter is pressed or it is
-/// killed.
-pub(crate) const PAGER: &str = r"sh -c 'back() { printf \\033[?1049l; exit; }; trap back TERM; printf \\033[?1049h
-cat; printf \\nin-the-pager\\033[?2026l; read -r _ < /dev/tty; back'";
-
 /// The number of scrollback rows.
 const ABOVE: usize = 1000;
 
@@ -108,7 +103,6 @@ impl Terminal {
 
     fn begin(command: Command, columns: u16, rewraps: bool) -> Self {
         let command = command.env_remove("TMUX").env_remove("SSH_CONNECTION");
-        let command = command.env("PAGER", PAGER);
         let (child, pty, output) = pty::start(command, ROWS.get(), columns);
         Self {
             child,

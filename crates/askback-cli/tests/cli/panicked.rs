@@ -9,7 +9,6 @@ use askback_host::{
     leaf::Leaf as _,
     model::{Ask, Asker, Change, Conversation, Desk, Event, Origin, Question, Server},
     relay::ServerId,
-    text::Clock,
 };
 use pty_process::blocking::Command;
 
@@ -42,7 +41,7 @@ async fn a_program_that_panics() {
         },
     };
     talk.update(Change::Desk(ServerId::FIRST, Event::Asked(1, question)));
-    let mut full = Full::new(1000, Clock::default()).expect("there is a terminal");
+    let mut full = Full::new(1000).expect("there is a terminal");
     full.show(&talk, None);
     panic!("out of luck");
 }

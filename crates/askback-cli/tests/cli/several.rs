@@ -143,14 +143,13 @@ fn the_servers_are_called_by_name_and_listed_together() {
 
 #[test]
 fn messages_and_what_is_tried_are_headed_by_their_server() {
-    let lines = "/call b/change\n/wire edit 1\n\n\n/wire\n/wire 1\n/check\n";
+    let lines = "/call b/change\n/wire\n/wire 1\n/check\n";
     let ran = run("several-headed", &["--all"], lines);
     let ran = ran.says("Checking a in 2025-11-25…\n");
     let list = "Messages of b\n   1    ";
     let one = "Messages of b\nMessage 1, sent at ";
     assert!(ran.stdout.contains(list), "{}", ran.stdout);
     assert!(ran.stdout.contains(one), "{}", ran.stdout);
-    ran.prints("  Sent to b on a connection of its own, where questions are declined.");
     let ran = run("one-headed", &["--server", "a"], "/wire\n/wire 1\n").expect(0);
     assert!(!ran.stdout.contains("Messages of"), "{}", ran.stdout);
 }

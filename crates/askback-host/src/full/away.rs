@@ -1,4 +1,4 @@
-//! The user's editor or pager, while it has the terminal.
+//! The user's editor, while it has the terminal.
 
 use std::{
     collections::{BTreeSet, hash_map::RandomState},
@@ -9,20 +9,16 @@ use std::{
     mem,
     path::{Path, PathBuf},
     pin::Pin,
-    process::{ExitStatus, Stdio},
+    process::ExitStatus,
     sync::{Mutex, MutexGuard, PoisonError},
     task::{Context, Poll, ready},
     thread,
     time::{Duration, Instant},
 };
 
-use tokio::{
-    io::AsyncWriteExt,
-    process::{Child, Command},
-};
+use tokio::process::Command;
 
 use crate::{
-    page::Rows,
     text::{Words, given},
     words,
 };
@@ -75,10 +71,9 @@ impl Drop for Place {
     }
 }
 
-/// A program that has the terminal. On drop, the program is terminated and its text removed.
+/// An editor that has the terminal. On drop, the program is terminated and its text removed.
 pub(super) struct Away {
-    /// The text in an editor; `None` for a pager.
-    place: Option<Place>,
+    place: Place,
     /// The process, unless it has ended.
     #[cfg(unix)]
     process: Option<rustix::process::Pid>,
@@ -89,69 +84,32 @@ impl Away {
     /// Opens a text in the editor that `VISUAL` or `EDITOR` names, from within the runtime.
     pub(super) fn edit(text: &str) -> io::Result<Self> {
         let place = Place::new(text)?;
-        let child = spawned(&mut editor(&place.file()))?;
-        Ok(Self::new(child, Some(place), String::new()))
-    }
-
-    /// Shows rows in a pager, from within the runtime.
-    pub(super) fn page(mut pager: Command, rows: &Rows) -> io::Result<Self> {
-        let child = spawned(pager.stdin(Stdio::piped()))?;
-        Ok(Self::new(child, None, rows.to_string()))
-    }
-
-    fn new(mut child: Child, place: Option<Place>, input: String) -> Self {
-        Self {
+        let mut editor = editor(&place.file());
+        let mut child = editor.kill_on_drop(cfg!(not(unix))).spawn()?;
+        Ok(Self {
             place,
             #[cfg(unix)]
             process: child
                 .id()
                 .and_then(|id| rustix::process::Pid::from_raw(id.try_into().ok()?)),
-            ended: Box::pin(async move {
-                let stdin = child.stdin.take();
-                let fed = async move {
-                    if let Some(mut stdin) = stdin {
-                        // The user may close the pager before it has read everything.
-                        let _ = stdin.write_all(input.as_bytes()).await;
-                    }
-                    // A program that the pager started may still hold the pipe.
-                    std::future::pending().await
-                };
-                tokio::select! {
-                    ended = child.wait() => ended,
-                    ended = fed => ended,
-                }
-            }),
-        }
-    }
-
-    pub(super) fn is_pager(&self) -> bool {
-        self.place.is_none()
+            ended: Box::pin(async move { child.wait().await }),
+        })
     }
 
     /// Returns the edited text when the program has ended, or the error.
-    pub(super) fn poll(
-        &mut self,
-        context: &mut Context<'_>,
-    ) -> Poll<Result<Option<String>, Words>> {
+    pub(super) fn poll(&mut self, context: &mut Context<'_>) -> Poll<Result<String, Words>> {
         let ended = ready!(self.ended.as_mut().poll(context));
         #[cfg(unix)]
         {
             self.process = None;
         }
-        let name = match self.place {
-            Some(_) => "editor",
-            None => "pager",
-        };
-        Poll::Ready(match (ended, &self.place) {
-            (Ok(status), Some(place)) if status.success() => read(&place.file()).map(Some),
-            (Ok(status), None) if status.success() => Ok(None),
-            (Ok(status), _) => Err(words!("the {} ended with {}", name, given(status))),
-            (Err(error), _) => Err(words!("the {} is lost: {}", name, given(error))),
+        Poll::Ready(match ended {
+            Ok(status) if status.success() => read(&self.place.file()),
+            Ok(status) => Err(words!("the editor ended with {}", given(status))),
+            Err(error) => Err(words!("the editor is lost: {}", given(error))),
         })
     }
-}
 
-impl Away {
     /// Sends SIGTERM, which lets the program restore the terminal. SIGKILL would not.
     #[cfg(unix)]
     fn terminate(&mut self) -> Option<rustix::process::Pid> {
@@ -184,51 +142,15 @@ impl Drop for Away {
     }
 }
 
-fn spawned(command: &mut Command) -> io::Result<Child> {
-    command.kill_on_drop(cfg!(not(unix))).spawn()
-}
-
-/// The pager in `PAGER`, or else `less` if it is installed.
-#[cfg(unix)]
-pub(super) fn pager() -> Option<Command> {
-    if let Some(pager) = named(&["PAGER"]) {
-        // `exec`, so that the signal reaches the pager and not the shell.
-        let mut script = std::ffi::OsString::from("exec env ");
-        script.push(pager);
-        return Some(shell(&script));
-    }
-    let path = env::var_os("PATH")?;
-    let mut folders = env::split_paths(&path);
-    folders
-        .any(|folder| folder.join("less").is_file())
-        .then(|| Command::new("less"))
-}
-
-#[cfg(not(unix))]
-pub(super) fn pager() -> Option<Command> {
-    Some(Command::new("more"))
-}
-
 #[cfg(unix)]
 fn editor(file: &Path) -> Command {
-    let mut script = named(&["VISUAL", "EDITOR"]).unwrap_or_else(|| "vi".into());
+    let mut values = ["VISUAL", "EDITOR"].into_iter().filter_map(env::var_os);
+    let named = values.find(|value| !value.is_empty());
+    let mut script = named.unwrap_or_else(|| "vi".into());
     script.push(" \"$1\"");
-    let mut command = shell(&script);
-    command.arg("sh").arg(file);
-    command
-}
-
-#[cfg(unix)]
-fn named(variables: &[&str]) -> Option<std::ffi::OsString> {
-    let mut values = variables.iter().filter_map(env::var_os);
-    values.find(|value| !value.is_empty())
-}
-
-/// A shell command, because these variables may contain options.
-#[cfg(unix)]
-fn shell(script: &std::ffi::OsStr) -> Command {
+    // By a shell, because these variables may contain options.
     let mut command = Command::new("sh");
-    command.arg("-c").arg(script);
+    command.arg("-c").arg(&script).arg("sh").arg(file);
     command
 }
 

@@ -2,11 +2,9 @@
 
 mod rows;
 
-use askback::forms::{Field, FieldKind, Opt, TextFormat};
-use jiff::civil::Date;
+use askback::forms::{Field, FieldKind, Opt};
 
 use super::{
-    calendar::{Calendar, CalendarOutcome},
     choices::{is_chosen_from, is_long},
     editor::Editor,
     key::Key,
@@ -20,17 +18,14 @@ use crate::{
 /// A longer paste is cut before it is searched for among options.
 const SOUGHT: usize = 256;
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct FormView {
-    /// The first day that a calendar selects.
-    today: Date,
     focus: usize,
     /// The field whose text is in the editor.
     loaded: Option<usize>,
     editor: Editor,
     option: usize,
     sought: String,
-    calendar: Option<Calendar>,
     suggested: SuggestedView,
     /// Whether suggestions for the first field were requested.
     has_suggested: bool,
@@ -46,22 +41,6 @@ pub(super) enum FormOutcome {
 }
 
 impl FormView {
-    pub(super) fn new(today: Date) -> Self {
-        Self {
-            today,
-            focus: 0,
-            loaded: None,
-            editor: Editor::default(),
-            option: 0,
-            sought: String::new(),
-            calendar: None,
-            suggested: SuggestedView::default(),
-            has_suggested: false,
-            is_tried: false,
-            submits: false,
-        }
-    }
-
     fn submit(&mut self) -> FormOutcome {
         self.submits = true;
         FormOutcome::Action(vec![Action::Submit])
@@ -97,7 +76,7 @@ impl FormView {
 
     /// Whether Ctrl-C clears something before it cancels.
     pub(super) fn is_written(&self) -> bool {
-        self.calendar.is_some() || !self.editor.text().is_empty() || !self.sought.is_empty()
+        !self.editor.text().is_empty() || !self.sought.is_empty()
     }
 
     pub(super) fn description<'a>(&self, draft: &'a Draft) -> Option<&'a str> {
@@ -142,7 +121,6 @@ impl FormView {
     fn go_to(&mut self, field: usize) {
         self.focus = field;
         self.loaded = None;
-        self.calendar = None;
         self.suggested = SuggestedView::default();
     }
 
@@ -211,29 +189,6 @@ impl FormView {
         let Some(field) = draft.fields().get(at) else {
             return FormOutcome::Other;
         };
-        if let Some(calendar) = &mut self.calendar {
-            let mut said = Vec::new();
-            match calendar.press(key) {
-                CalendarOutcome::Moved => {}
-                CalendarOutcome::Left if matches!(key, Key::Char(_) | Key::Paste(_)) => {
-                    // Typing another day starts with an empty field.
-                    self.calendar = None;
-                    self.editor = Editor::default();
-                    return self.press_field(draft, key);
-                }
-                CalendarOutcome::Left => {
-                    self.calendar = None;
-                    if matches!(key, Key::Tab | Key::BackTab) {
-                        return self.press_field(draft, key);
-                    }
-                }
-                CalendarOutcome::Day(text) => {
-                    (self.calendar, self.loaded) = (None, None);
-                    said.push(Action::Write { field: at, text });
-                }
-            }
-            return FormOutcome::Action(said);
-        }
         let last = draft.fields().len().saturating_sub(1);
         match key {
             Key::Enter => {
@@ -246,9 +201,6 @@ impl FormView {
                     return self.submit();
                 }
                 self.go_to(at.saturating_add(1));
-            }
-            Key::Down if is_date(field) => {
-                self.calendar = Some(Calendar::at(self.editor.text(), self.today))
             }
             Key::Tab | Key::Down if at == last => self.go_to(0),
             Key::Tab | Key::Down => self.go_to(at.saturating_add(1)),
@@ -400,10 +352,6 @@ impl FormView {
             false => vec![Action::Choose { field, option }],
         })
     }
-}
-
-fn is_date(field: &Field) -> bool {
-    matches!(&field.kind, FieldKind::Text(text) if text.format == Some(TextFormat::Date))
 }
 
 /// A value as the user would type it: a leading slash is doubled.

@@ -36,11 +36,11 @@ use crate::{
     browser,
     host::waited,
     leaf::{Did, Leaf, LinkOpening},
-    model::{Call, Cause, Conversation, Desk, EventOutcome, Far, Step, link},
+    model::{Cause, Conversation, Desk, EventOutcome, Far, Step, link},
     page::{Look, Page, Rows, Style, out},
-    remarks::{Remark, Remarks},
+    remarks::Remarks,
     settling::Settling,
-    text::{Clock, Words, given},
+    text::{Words, given},
     words,
 };
 
@@ -65,8 +65,6 @@ pub struct Full {
     page: Page,
     keys: Keys,
     away: Option<Away>,
-    /// Whether the pager has failed. Rows are then printed without it.
-    is_without_pager: bool,
     /// Rows to print when the terminal is back.
     waiting: Rows,
     attention: Attention,
@@ -85,22 +83,21 @@ pub struct Full {
 
 impl Full {
     /// Takes the terminal; must be called within the runtime. Shows at most `shown` characters of a
-    /// server's text about a question. Calendars start at the clock's day.
+    /// server's text about a question.
     ///
     /// # Errors
     ///
     /// If the terminal cannot be switched to raw mode.
-    pub fn new(shown: usize, clock: Clock) -> io::Result<Self> {
+    pub fn new(shown: usize) -> io::Result<Self> {
         restored_after_a_panic();
         take()?;
         let (columns, rows) = crossterm::terminal::size().unwrap_or((80, 24));
         Ok(Self {
-            screen: Screen::new(shown, clock.today()).from_elsewhere(browser::is_elsewhere()),
+            screen: Screen::new(shown).from_elsewhere(browser::is_elsewhere()),
             region: Region::new(rewraps()),
             page: out::stderr_page(),
             keys: Keys::new(),
             away: None,
-            is_without_pager: false,
             waiting: Rows::default(),
             attention: Attention::new(),
             size: size(columns, rows),
@@ -203,11 +200,9 @@ impl Leaf for Full {
         let desk = talk.seen();
         if let Some(away) = &mut self.away {
             let ended = ready!(away.poll(context));
-            self.is_without_pager |= away.is_pager() && ended.is_err();
             self.come_back();
             return Poll::Ready(Did::Action(match ended {
-                Ok(Some(text)) => self.screen.edited(desk, text, &mut self.page),
-                Ok(None) => Vec::new(),
+                Ok(text) => self.screen.edited(desk, text, &mut self.page),
                 Err(issue) => {
                     self.page.item("× ", Style::Error, issue);
                     Vec::new()
@@ -228,12 +223,7 @@ impl Leaf for Full {
         }
         let event = match self.keys.poll_next(context) {
             Poll::Ready(Some(event)) => event,
-            // The terminal is closed. A task's question stays open, because the task may outlive
-            // this process and ask the next client. Any other question is cancelled, which ends its
-            // call.
-            Poll::Ready(None) if self.keys.is_closed() && asks_for_task(desk) => {
-                return Poll::Pending;
-            }
+            // The terminal is closed.
             Poll::Ready(None) if desk.front().is_some() => return Poll::Ready(Did::End),
             Poll::Ready(None) if self.prompt.is_some() && !self.keys.is_closed() => {
                 return Poll::Ready(Did::End);
@@ -304,32 +294,18 @@ impl Leaf for Full {
         }
     }
 
-    fn remark(&mut self, desk: &Desk, remark: Remark) -> Option<Remark> {
-        let name = given(&desk.asker().name).short();
-        Remarks::put(&mut self.page, &name, remark);
-        None
-    }
-
-    fn tell(&mut self, words: Words) {
-        self.page.say(Style::Plain, words);
-    }
-
     fn open(&mut self, url: &str) -> LinkOpening {
-        let opened = browser::open(url);
-        let opening = match &opened {
-            Ok(()) => LinkOpening::Started,
-            Err(_) => LinkOpening::Failed,
+        let Err(error) = browser::open(url) else {
+            return LinkOpening::Started;
         };
-        if let Err(error) = opened {
-            let page = &mut self.page;
-            error.put(page);
-            if let Ok(link) = link::judge(url) {
-                page.say(Style::Plain, "Open it yourself, up to the next empty line:");
-                page.link_alone(&link);
-                page.blank();
-            }
+        let page = &mut self.page;
+        error.put(page);
+        if let Ok(link) = link::judge(url) {
+            page.say(Style::Plain, "Open it yourself, up to the next empty line:");
+            page.link_alone(&link);
+            page.blank();
         }
-        opening
+        LinkOpening::Failed
     }
 
     fn show(&mut self, talk: &Conversation, prompt: Option<&Words>) {
@@ -396,21 +372,6 @@ impl Leaf for Full {
             self.write_rows(&rows);
         }
         Ok(())
-    }
-
-    fn view(&mut self, put: &dyn Fn(&mut Page)) -> bool {
-        let pager = away::pager().filter(|_| !self.is_without_pager);
-        let Some(pager) = pager else {
-            return false;
-        };
-        let mut page = Page::new(Look {
-            columns: self.size.columns.saturating_sub(1).max(1),
-            styled: false,
-        });
-        put(&mut page);
-        let rows = page.take().trimmed();
-        self.leave(|| Away::page(pager, &rows));
-        true
     }
 
     fn shows_offers(&self) -> bool {
@@ -507,11 +468,6 @@ fn restore() {
 /// Whether the step is a review, in which Enter sends the answer.
 fn is_review(step: &Step<'_>) -> bool {
     matches!(step, Step::Review(_) | Step::Reread(_))
-}
-
-fn asks_for_task(desk: &Desk) -> bool {
-    let call = desk.front().and_then(|front| front.question.call.as_ref());
-    matches!(call, Some(Call::Task { .. }))
 }
 
 fn restored_after_a_panic() {

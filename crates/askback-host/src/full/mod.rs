@@ -4,8 +4,6 @@
 
 mod attention;
 mod away;
-mod calendar;
-mod checkpoint;
 mod choices;
 mod editor;
 mod form;

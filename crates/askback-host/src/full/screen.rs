@@ -3,10 +3,8 @@
 mod rows;
 
 use askback::protocol::CreateMessageResult;
-use jiff::civil::Date;
 
 use super::{
-    checkpoint,
     editor::Editor,
     form::{FormOutcome, FormView},
     home::{Home, HomeOutcome, entered, one_row},
@@ -37,7 +35,6 @@ pub struct Size {
 /// The state of the screen.
 #[derive(Debug)]
 pub struct Screen {
-    today: Date,
     /// The maximum number of characters of a server's text about a question.
     shown: usize,
     reader: Reader,
@@ -80,15 +77,13 @@ enum Wanted {
 }
 
 impl Screen {
-    /// An empty screen. Shows at most `shown` characters of a server's text about a question;
-    /// calendars start at `today`.
-    pub fn new(shown: usize, today: Date) -> Self {
+    /// An empty screen. Shows at most `shown` characters of a server's text about a question.
+    pub fn new(shown: usize) -> Self {
         Self {
-            today,
             shown,
             reader: Reader::default(),
             seen: None,
-            form: FormView::new(today),
+            form: FormView::default(),
             text: Editor::default(),
             replied: None,
             home: Home::default(),
@@ -287,7 +282,7 @@ impl Screen {
             _ => Reading::default(),
         };
         if is_new {
-            self.form = FormView::new(self.today);
+            self.form = FormView::default();
             self.reader.reveals = false;
             self.begun = None;
         }
@@ -413,36 +408,28 @@ impl Screen {
 
     fn step(&mut self, front: &Front<'_>, key: &Key) -> Option<Vec<Action>> {
         let one = |said| Some(vec![said]);
+        // Where a text is typed, other keys may belong to it.
+        let labelled = match key {
+            Key::Ctrl(letter) => view::on_key(front, &format!("^{}", letter.to_ascii_uppercase())),
+            Key::Enter if !front.step.is_typed() => view::on_key(front, "Enter"),
+            Key::Char(c) if !front.step.is_typed() => view::on_key(front, &c.to_string()),
+            _ => None,
+        };
+        if let Some(action) = labelled {
+            return one(action);
+        }
         match (&front.step, key) {
-            (Step::Secret(_) | Step::Confirm, Key::Char('y')) => one(Action::Yes),
-            (Step::Confirm, Key::Enter) => one(Action::Yes),
-            (Step::Secret(_) | Step::Confirm, Key::Char('n' | 'd')) => one(Action::Decline(None)),
-            (Step::Review(_) | Step::Reread(_), Key::Enter) => one(Action::Send),
-            (Step::Review(_) | Step::Reread(_), Key::Char('e') | Key::BackTab | Key::Backspace) => {
-                one(Action::Back)
-            }
-            (Step::Request(_) | Step::Running(_) | Step::Replied(_), key) => {
-                checkpoint::said(&front.step, key).map(|said| vec![said])
-            }
+            (Step::Confirm, Key::Char('y')) => one(Action::Yes),
+            (Step::Secret(_) | Step::Confirm, Key::Char('n')) => one(Action::Decline(None)),
+            (_, Key::Char('d')) if !front.step.is_typed() => one(Action::Decline(None)),
+            (Step::Review(_) | Step::Reread(_), Key::BackTab | Key::Backspace) => one(Action::Back),
             (Step::Write(_), Key::Ctrl('b')) => one(Action::Back),
             (Step::Rewrite(..), Key::Ctrl('s')) => one(Action::Fill(self.text.take())),
             (Step::Rewrite(..), Key::Ctrl('b') | Key::Esc) => {
                 self.text.take();
                 one(Action::Back)
             }
-            (Step::Consent(_), Key::Char('o')) => one(Action::Yes),
-            (Step::Sure(_), Key::Char('y')) => one(Action::Yes),
-            (Step::Sure(_), Key::Char('b') | Key::Backspace) => one(Action::Back),
-            (Step::Opened(_), Key::Enter) => one(Action::Done),
-            (Step::Opened(_), Key::Char('o')) => one(Action::OpenAgain),
-            (
-                Step::Consent(_)
-                | Step::Sure(_)
-                | Step::Opened(_)
-                | Step::Review(_)
-                | Step::Reread(_),
-                Key::Char('d'),
-            ) => one(Action::Decline(None)),
+            (Step::Sure(_), Key::Backspace) => one(Action::Back),
             (Step::Consent(link) | Step::Sure(link) | Step::Opened(link), Key::Char('c')) => {
                 self.copied = Some(link.url.clone());
                 self.wanted = Some(Wanted::Link);
@@ -494,7 +481,6 @@ impl Screen {
                     _ => Action::Folder(typed),
                 })
             }
-            (Step::Returning(_), Key::Ctrl('o')) => one(Action::OpenAgain),
             (
                 Step::Write(_)
                 | Step::Rewrite(..)

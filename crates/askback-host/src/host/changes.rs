@@ -8,10 +8,8 @@ use super::Host;
 use crate::{
     model::{
         Call, Catalog, Change, Claims, Folders, How, Offer, Permission, Presence, ServerOffer,
-        Stance,
     },
     relay::ServerId,
-    tasks::Tasks,
     text::Words,
 };
 
@@ -56,17 +54,9 @@ impl Host {
         self.change(Change::Shared(self.talk.chosen_id(), chosen, roots));
     }
 
-    /// Sets how questions of the chosen server are answered, even if the user had muted them.
-    pub fn answer_as(&mut self, stance: Stance) {
-        self.change(Change::Stance(self.talk.chosen_id(), stance));
-    }
-
     /// Ends the muting of all servers. Returns whether this lets questions come to the user again.
     pub fn unmute(&mut self) -> bool {
-        let is_asked = self.talk.servers().any(|server| {
-            let desk = server.desk();
-            desk.is_muted() && desk.stance() == Stance::Person
-        });
+        let is_asked = self.talk.servers().any(|server| server.desk().is_muted());
         self.change(Change::Unmuted);
         is_asked
     }
@@ -101,11 +91,6 @@ impl Host {
     /// Sets the lines about the servers.
     pub fn offer_servers(&mut self, servers: Vec<ServerOffer>) {
         self.change(Change::Servers(servers));
-    }
-
-    /// Shows the calls in the background at front ends that show them without a command.
-    pub fn showing_tasks(&mut self, tasks: &Tasks) {
-        self.leaf.tasks(tasks);
     }
 
     /// Sets the server description shown at the prompt.

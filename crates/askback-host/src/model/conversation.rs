@@ -6,7 +6,7 @@ use askback::protocol::{LoggingLevel, Root};
 
 use super::{
     Call, Catalog, Claims, Completions, Desk, Event, EventOutcome, Far, Folders, How, Offer,
-    Offers, Permission, Presence, Server, ServerOffer, Stance, UnderWay,
+    Offers, Permission, Presence, Server, ServerOffer, UnderWay,
 };
 use crate::{
     server_id::{PerServer, ServerId},
@@ -53,8 +53,6 @@ pub enum Change {
     Log(ServerId, LoggingLevel),
     /// The user chose the folders of a server. The server sees them as these roots.
     Shared(ServerId, Folders, Vec<Root>),
-    /// The way in which a server's questions are answered changed.
-    Stance(ServerId, Stance),
     /// No server is muted any more.
     Unmuted,
     /// How far a server may use a model without asking changed.
@@ -232,10 +230,9 @@ impl Conversation {
                 server.folders = folders;
                 server.desk.share(roots);
             }
-            Change::Stance(server, stance) => self.server_mut(server).desk.answer_as(stance),
             Change::Unmuted => {
                 for server in self.servers_mut() {
-                    server.desk.answer_as(server.desk.stance());
+                    server.desk.unmute();
                 }
             }
             Change::Permission(server, permission) => {

@@ -10,7 +10,7 @@ use askback::{
 };
 
 use super::{
-    Ask, Asker, By, Call, Claims, Question, Refused, Reply, Stance, Why, WorstEnd,
+    Ask, Asker, By, Call, Claims, Question, Refused, Reply, Why, WorstEnd,
     kept::Leftover,
     repeat::Repeats,
     stage::{self, Stage, Turn},
@@ -41,7 +41,6 @@ pub struct Desk {
     offer: Option<Root>,
     ended: WorstEnd,
     ended_before: WorstEnd,
-    stance: Stance,
     repeats: Repeats,
     kept: Leftover,
     stopped: LastStop,
@@ -208,7 +207,6 @@ impl Desk {
             offer,
             ended: WorstEnd::default(),
             ended_before: WorstEnd::default(),
-            stance: Stance::default(),
             repeats: Repeats::default(),
             kept: Leftover::default(),
             stopped: LastStop::default(),
@@ -286,20 +284,14 @@ impl Desk {
         self.shared = Some(roots);
     }
 
-    /// Sets how new questions are answered, even if the user had muted them.
-    pub fn answer_as(&mut self, stance: Stance) {
-        self.stance = stance;
+    /// Lets the questions of this server come to the user again.
+    pub fn unmute(&mut self) {
         self.muted = false;
     }
 
     /// Whether the user wants no questions of this server.
     pub fn is_muted(&self) -> bool {
         self.muted
-    }
-
-    /// Returns how questions are answered.
-    pub fn stance(&self) -> Stance {
-        self.stance
     }
 
     /// Applies an event and returns the effects to carry out.
@@ -363,15 +355,6 @@ impl Desk {
         let answer = |reply| Effect::Answer(id, reply);
         if self.muted && !question.ask.is_ours() {
             return self.asked_while_muted(id, &question);
-        }
-        if let (Some(reply), false) = (self.stance.reply(), question.ask.is_ours()) {
-            let ended = reply.as_ref().map_or(WorstEnd::Unanswered, Reply::ended);
-            self.end(ended);
-            let message = question.ask.message().unwrap_or_default().to_owned();
-            let stance = self.stance;
-            let mut effects = vec![Effect::Tell(Notice::Played { message, stance })];
-            effects.extend(reply.map(answer));
-            return effects;
         }
         if let Some(reply) = self.repeats.take(&question) {
             let message = question.ask.message().unwrap_or_default().to_owned();

@@ -79,13 +79,6 @@ pub struct Claims {
 pub enum Call {
     /// A call of a tool.
     Tool(String),
-    /// A tool call that runs in the background.
-    Task {
-        /// The number that the user sees.
-        number: u32,
-        /// The tool.
-        tool: String,
-    },
     /// A prompt.
     Prompt(String),
     /// A resource that is read, by its URI.
@@ -104,10 +97,6 @@ pub struct Question {
 }
 
 impl Question {
-    pub(crate) fn edits_request(&self) -> bool {
-        self.call.is_none() && matches!(self.ask, Ask::Arguments { .. })
-    }
-
     /// Whether it is a link from an error response (2025-11-25). No call waits for its page, and
     /// the server may report when the page is completed.
     pub(crate) fn is_of_error(&self) -> bool {
@@ -305,15 +294,10 @@ pub enum Why {
 }
 
 impl Call {
-    /// Whether the call runs in the background.
-    pub fn is_task(&self) -> bool {
-        matches!(self, Self::Task { .. })
-    }
-
     /// Returns the tool that is called, if the call is of a tool.
     pub fn tool(&self) -> Option<&str> {
         match self {
-            Self::Tool(tool) | Self::Task { tool, .. } => Some(tool),
+            Self::Tool(tool) => Some(tool),
             Self::Prompt(_) | Self::Resource(_) => None,
         }
     }
@@ -322,7 +306,7 @@ impl Call {
     pub fn prompt(&self) -> Option<&str> {
         match self {
             Self::Prompt(prompt) => Some(prompt),
-            Self::Tool(_) | Self::Task { .. } | Self::Resource(_) => None,
+            Self::Tool(_) | Self::Resource(_) => None,
         }
     }
 }
@@ -420,46 +404,6 @@ impl Reply {
                 Why::Nobody | Why::Unmatched | Why::Flood => WorstEnd::Unanswered,
             },
             _ => WorstEnd::Answered,
-        }
-    }
-}
-
-/// How the questions of a server are answered.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Stance {
-    /// By the user.
-    #[default]
-    Person,
-    /// All are declined.
-    Decline,
-    /// All are cancelled.
-    Cancel,
-    /// No question is answered.
-    Silence,
-}
-
-impl Stance {
-    /// Returns the outcome as the end of a sentence, or `None` if the user answers.
-    pub fn words(self) -> Option<&'static str> {
-        match self {
-            Self::Person => None,
-            Self::Decline => Some("declined"),
-            Self::Cancel => Some("cancelled"),
-            Self::Silence => Some("left without an answer"),
-        }
-    }
-
-    /// Returns the automatic reply. `None` means that the user answers, `Some(None)` that nobody
-    /// replies.
-    fn reply(self) -> Option<Option<Reply>> {
-        match self {
-            Self::Person => None,
-            Self::Decline => Some(Some(Reply::Declined {
-                by: By::Person,
-                reason: None,
-            })),
-            Self::Cancel => Some(Some(Reply::Cancelled(Why::Person))),
-            Self::Silence => Some(None),
         }
     }
 }

@@ -6,7 +6,7 @@ use askback::{
 };
 
 use super::{
-    Draft, Refused, Reply, Stance,
+    Draft, Refused, Reply,
     link::{Link, Refusal},
     sampling::{Part, Sampling},
 };
@@ -220,13 +220,6 @@ pub enum Notice {
         url: String,
         /// Why it is not opened.
         refusal: Refusal,
-    },
-    /// A question was answered automatically, as the user chose.
-    Played {
-        /// The server's message.
-        message: String,
-        /// How it is answered.
-        stance: Stance,
     },
     /// A question got the same answer as in the previous call.
     Repeated {

@@ -69,14 +69,10 @@ impl UnderWay {
 
     pub(super) fn note(&mut self, event: &Event) {
         if let Event::Asked(_, question) = event
-            && is_of_call(question)
+            && !question.ask.is_ours()
         {
             self.questions = self.questions.saturating_add(1);
         }
     }
 }
 
-/// Excludes a task's questions and our own.
-fn is_of_call(question: &Question) -> bool {
-    !question.ask.is_ours() && question.call.as_ref().is_none_or(|call| !call.is_task())
-}

@@ -175,26 +175,19 @@ impl Leaf for Plain {
         }
     }
 
-    fn tell(&mut self, words: Words) {
-        self.leave_prompt();
-        self.dialog.page().say(Style::Plain, words);
-    }
-
     fn open(&mut self, url: &str) -> LinkOpening {
-        let opened = browser::open(url);
-        let opening = match &opened {
-            Ok(()) => LinkOpening::Started,
-            Err(_) => LinkOpening::Failed,
-        };
         let page = self.dialog.page();
-        match opened {
-            Ok(()) => page.say(Style::Plain, "Opened in your browser."),
+        match browser::open(url) {
+            Ok(()) => {
+                page.say(Style::Plain, "Opened in your browser.");
+                LinkOpening::Started
+            }
             Err(error) => {
                 error.put(page);
                 page.say(Style::Plain, "/link shows the link alone, to be copied.");
+                LinkOpening::Failed
             }
         }
-        opening
     }
 
     fn show(&mut self, talk: &Conversation, prompt: Option<&Words>) {

@@ -26,8 +26,7 @@ impl Clock {
         Self(Zoned::now)
     }
 
-    /// Returns the current date.
-    pub fn today(self) -> Date {
+    fn today(self) -> Date {
         (self.0)().date()
     }
 

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::has_secret;
 use crate::{
-    model::{Call, Front, Step},
+    model::{Action, Call, Front, Part, Permission, Step},
     text::Words,
     words,
 };
@@ -90,6 +90,31 @@ impl Act {
         sends || matches!(self, Self::RunInSession | Self::RunAlways)
     }
 
+    /// Returns the action for a question. `None` if the front end does it itself, or takes a text
+    /// for it. `is_reply` tells whether the reply of a model is shown.
+    pub(crate) fn action(self, is_reply: bool) -> Option<Action> {
+        Some(match self {
+            Self::Yes => Action::Yes,
+            Self::Submit => Action::Submit,
+            Self::Send => Action::Send,
+            Self::Back => Action::Back,
+            Self::Done => Action::Done,
+            Self::OpenAgain => Action::OpenAgain,
+            Self::Run => Action::Run(Permission::Ask),
+            Self::RunInSession => Action::Run(Permission::Session),
+            Self::RunAlways => Action::Run(Permission::Always),
+            Self::Never => Action::Never,
+            Self::Rewrite if is_reply => Action::Rewrite(Part::Reply),
+            Self::Rewrite => Action::Rewrite(Part::Message),
+            Self::RewriteSystem => Action::Rewrite(Part::System),
+            Self::WriteMyself => Action::WriteMyself,
+            Self::Decline => Action::Decline(None),
+            Self::Cancel => Action::Cancel,
+            Self::Next | Self::Copy | Self::Code | Self::Reveal | Self::Help => return None,
+            Self::Fill | Self::Folder => return None,
+        })
+    }
+
     /// Whether it also decides about later sampling requests of the server.
     pub fn is_permission(self) -> bool {
         matches!(self, Self::RunInSession | Self::RunAlways | Self::Never)
@@ -125,10 +150,17 @@ pub(super) fn actions(front: &Front<'_>) -> Vec<ActionView> {
     actions
 }
 
+/// Returns what a key does at the current step, if a label says so.
+pub(crate) fn on_key(front: &Front<'_>, key: &str) -> Option<Action> {
+    let mut labelled = of_step(front).into_iter();
+    let pressed = labelled.find(|it| it.key.as_str() == key)?;
+    pressed.act.action(matches!(front.step, Step::Replied(_)))
+}
+
 fn of_step(front: &Front<'_>) -> Vec<ActionView> {
     let ask = &front.question.ask;
     let call = front.question.call.as_ref();
-    let ours = ask.is_ours() && !front.question.edits_request();
+    let ours = ask.is_ours();
     let edit = action(Act::Back, "e", "Edit");
     let open = || action(Act::Yes, "o", "Open");
     let copy = action(Act::Copy, "c", "Copy");
@@ -211,7 +243,7 @@ fn verb(call: Option<&Call>) -> &'static str {
     match call {
         Some(Call::Prompt(_)) => "Get",
         Some(Call::Resource(_)) => "Read",
-        Some(Call::Tool(_) | Call::Task { .. }) | None => "Call",
+        Some(Call::Tool(_)) | None => "Call",
     }
 }
 
@@ -219,7 +251,7 @@ fn verb(call: Option<&Call>) -> &'static str {
 /// prompts.
 pub(super) fn prompt(front: &Front<'_>) -> Words {
     let ask = &front.question.ask;
-    let ours = ask.is_ours() && !front.question.edits_request();
+    let ours = ask.is_ours();
     let words = match front.step {
         Step::Secret(_) => "yes lets you fill it in anyway",
         Step::Filling(_) => return Words::default(),

@@ -14,7 +14,7 @@ mod sampling;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-pub(crate) use actions::hides_any;
+pub(crate) use actions::{hides_any, on_key};
 pub use actions::{Act, ActionView};
 use form::has_secret;
 pub use form::{
@@ -349,11 +349,10 @@ fn title(question: &Question, name: LocalText) -> Title {
             name,
             *revision
         ),
-        Ask::Arguments { .. } if question.edits_request() => "A request that was sent".into(),
         Ask::Arguments { .. } => "The arguments of the call".into(),
     };
     let inline = match &question.ask {
-        Ask::Arguments { .. } if !question.edits_request() => "The arguments of".into(),
+        Ask::Arguments { .. } => "The arguments of".into(),
         _ => words.clone(),
     };
     let short = match &question.ask {
@@ -392,11 +391,6 @@ pub fn asker(asker: &Asker) -> AskerView {
 pub(crate) fn call(call: &Call) -> CallView {
     let (label, short, name): (Words, Words, _) = match call {
         Call::Tool(name) => ("for the tool".into(), "call".into(), name),
-        Call::Task { number, tool } => (
-            words!("for task {}, the tool", *number),
-            words!("task {}", *number),
-            tool,
-        ),
         Call::Prompt(name) => ("for the prompt".into(), "prompt".into(), name),
         Call::Resource(uri) => ("for the resource".into(), "resource".into(), uri),
     };

@@ -11,7 +11,6 @@ use crate::{
     model::{About, Call, Conversation, Far, Offer, Presence},
     remarks,
     server_id::ServerId,
-    tasks::Tasks,
     text::{self, PeerText, Words, given},
     wire::indented,
     words,
@@ -89,50 +88,21 @@ struct BenchPage<'a> {
     token: &'a str,
     visit: &'a str,
     is_idle: bool,
-    call: Option<CallPart>,
+    call: Option<PeerText>,
+    far: Option<&'a Far>,
     has_called: bool,
     groups: Vec<Group<'a>>,
-    levels: Vec<LevelPart>,
-}
-
-struct LevelPart {
-    name: &'static str,
-    /// Whether the user asked for it.
-    is_chosen: bool,
-}
-
-struct CallPart {
-    name: Html,
-    far: Option<FarPart>,
-}
-
-struct FarPart {
-    /// The amount done and the total, for a bar.
-    bar: Option<(f64, f64)>,
-    words: Html,
-    message: Option<Html>,
+    levels: [&'static str; 8],
+    /// The level that the user asked for, or nothing.
+    log: &'static str,
 }
 
 struct Group<'a> {
     id: &'static str,
     title: &'static str,
+    /// Whether they are commands of askback. Missing arguments of all others are asked for in a form.
     is_ours: bool,
-    offers: Vec<OfferPart<'a>>,
-}
-
-struct OfferPart<'a> {
-    line: &'a str,
-    is_whole: bool,
-    about: Html,
-    arguments: Option<Html>,
-    hints: Option<Html>,
-    last: Option<Html>,
-    others: Vec<OtherPart<'a>>,
-}
-
-struct OtherPart<'a> {
-    does: &'static str,
-    line: &'a str,
+    offers: Vec<&'a Offer>,
 }
 
 #[derive(Template)]
@@ -151,24 +121,7 @@ struct ServerPart<'a> {
     is_chosen: bool,
     choose: Option<&'a str>,
     restart: Option<&'a str>,
-    failure: Option<(Html, Option<Html>)>,
-}
-
-#[derive(Template)]
-#[template(path = "web/tasks.html")]
-struct TasksPart<'a> {
-    token: &'a str,
-    visit: &'a str,
-    is_idle: bool,
-    tasks: Vec<TaskPart>,
-}
-
-struct TaskPart {
-    number: u32,
-    tool: Html,
-    words: Html,
-    message: Option<Html>,
-    is_at_work: bool,
+    failure: Option<&'a (Words, Option<PeerText>)>,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -185,65 +138,48 @@ pub(super) fn bench(talk: &Conversation, state: BenchState<'_>) -> Html {
     if offers.is_empty() {
         return Html::default();
     }
-    let is_of = |prefix: &str, offer: &Offer| {
-        !matches!(offer.about, About::Ours(_)) && offer.line.starts_with(prefix)
-    };
-    let tools: Vec<_> = offers.iter().filter(|it| is_of("/call ", it)).collect();
-    let resources: Vec<_> = offers.iter().filter(|it| is_of("/read ", it)).collect();
-    let is_prompt =
-        |offer: &&&Offer| is_of("/", offer) && !is_of("/call ", offer) && !is_of("/read ", offer);
-    let prompts: Vec<_> = offers.iter().filter(is_prompt).collect();
-    let is_ours = |offer: &&&Offer| matches!(offer.about, About::Ours(_));
-    let ours: Vec<_> = offers.iter().filter(is_ours).collect();
     let groups = [
-        ("tools", "Tools", tools),
-        ("prompts", "Prompts", prompts),
-        ("resources", "Resources", resources),
-        ("commands", "Other commands", ours),
+        ("tools", "Tools"),
+        ("prompts", "Prompts"),
+        ("resources", "Resources"),
+        (OURS, "Other commands"),
     ];
+    let groups = groups.map(|(id, title)| {
+        let offers = offers.iter().copied();
+        Group {
+            id,
+            title,
+            is_ours: id == OURS,
+            offers: offers.filter(|offer| group(offer) == id).collect(),
+        }
+    });
     let groups = groups
         .into_iter()
-        .filter(|(_, _, offers)| !offers.is_empty());
-    let groups = groups.map(|(id, title, offers)| Group {
-        id,
-        title,
-        is_ours: id == "commands",
-        offers: offers.into_iter().map(|it| offer(it)).collect(),
-    });
+        .filter(|group| !group.offers.is_empty());
     let call = talk.under_way().filter(|_| !state.is_idle);
+    let call = call.map(|(call, _)| call);
     Html::of(&BenchPage {
         token: state.token,
         visit: state.visit,
         is_idle: state.is_idle,
-        call: call.map(|(it, _)| CallPart {
-            name: Html::peer(&named(&it.call).1),
-            far: it.far.as_ref().map(far),
-        }),
+        call: call.map(|it| named(&it.call).1),
+        far: call.and_then(|it| it.far.as_ref()),
         has_called: talk.offers().latest().is_some(),
         groups: groups.collect(),
-        levels: levels(talk),
+        levels: LEVELS,
+        log: talk.chosen().log().map(remarks::level).unwrap_or_default(),
     })
 }
 
-fn levels(talk: &Conversation) -> Vec<LevelPart> {
-    let chosen = talk.chosen().log().map(remarks::level);
-    let level = |name| LevelPart {
-        name,
-        is_chosen: chosen == Some(name),
-    };
-    LEVELS.into_iter().map(level).collect()
-}
+/// The group of the commands of askback.
+const OURS: &str = "commands";
 
-fn far(far: &Far) -> FarPart {
-    let is_bar = |total: &f64| *total > 0.0 && far.progress >= 0.0;
-    let words = match far.total {
-        Some(total) => words!("{} of {}", far.progress, total),
-        None => words!("{}", far.progress),
-    };
-    FarPart {
-        bar: far.total.filter(is_bar).map(|total| (far.progress, total)),
-        words: Html::ours(&words),
-        message: far.message.as_ref().map(Html::peer),
+fn group(offer: &Offer) -> &'static str {
+    match &offer.about {
+        About::Ours(_) => OURS,
+        About::Peer(_) if offer.line.starts_with("/call ") => "tools",
+        About::Peer(_) if offer.line.starts_with("/read ") => "resources",
+        About::Peer(_) => "prompts",
     }
 }
 
@@ -267,8 +203,7 @@ pub(super) fn servers(talk: &Conversation, state: BenchState<'_>) -> Html {
             is_chosen: id == talk.chosen_id(),
             choose: offer.and_then(|offer| offer.choose.as_deref()),
             restart: offer.and_then(|offer| offer.restart.as_deref()),
-            failure: failure
-                .map(|(words, quoted)| (Html::ours(words), quoted.as_ref().map(Html::peer))),
+            failure,
         })
     };
     let front = talk.seen().front();
@@ -287,53 +222,9 @@ pub(super) fn servers(talk: &Conversation, state: BenchState<'_>) -> Html {
     })
 }
 
-pub(super) fn tasks(tasks: &Tasks, state: BenchState<'_>) -> Html {
-    let all = tasks.all();
-    if all.is_empty() {
-        return Html::default();
-    }
-    let part = |(number, task): (u32, crate::tasks::Task)| TaskPart {
-        number,
-        tool: Html::peer(&PeerText::from(&task.tool)),
-        words: Html::ours(&task.words()),
-        message: task.message.as_ref().map(Html::peer),
-        is_at_work: task.is_at_work(),
-    };
-    Html::of(&TasksPart {
-        token: state.token,
-        visit: state.visit,
-        is_idle: state.is_idle,
-        tasks: all.into_iter().rev().map(part).collect(),
-    })
-}
-
-fn offer(offer: &Offer) -> OfferPart<'_> {
-    let ours = |words: &Words| (!words.as_str().is_empty()).then(|| Html::ours(words));
-    OfferPart {
-        line: &offer.line,
-        // Missing arguments of tools, prompts and templates are asked for in a form.
-        is_whole: !offer.goes_on || !matches!(offer.about, About::Ours(_)),
-        about: match &offer.about {
-            About::Ours(about) => Html::ours(&(*about).into()),
-            About::Peer(about) => Html::peer(about),
-        },
-        arguments: (!offer.arguments.raw().is_empty()).then(|| Html::peer(&offer.arguments)),
-        hints: ours(&offer.hints),
-        last: offer.last.as_ref().and_then(ours),
-        others: offer
-            .others
-            .iter()
-            .map(|other| OtherPart {
-                does: other.does,
-                line: &other.line,
-            })
-            .collect(),
-    }
-}
-
 fn named(call: &Call) -> (&'static str, PeerText) {
     match call {
-        Call::Tool(name) | Call::Task { tool: name, .. } => ("Tool", name.into()),
+        Call::Tool(name) => ("Tool", name.into()),
         Call::Prompt(name) => ("Prompt", name.into()),
         Call::Resource(uri) => ("Resource", uri.into()),
     }

@@ -6,7 +6,7 @@ use url::form_urlencoded;
 use super::visit::is_same;
 use crate::{
     leaf::Did,
-    model::{Action, Part, Permission},
+    model::Action,
     view::{Act, ActionView, Body, FieldView, Input, LinkStep, SamplingView, View},
 };
 
@@ -107,7 +107,8 @@ pub(super) fn actions(view: &View, form: &Form) -> Vec<Action> {
         }
         (act, text) => {
             actions.extend(text.filter(|_| takes_text).map(Action::Draft));
-            actions.extend(act.and_then(|act| action(view, act)));
+            let is_reply = matches!(&view.body, Body::Sampling(SamplingView::Reply { .. }));
+            actions.extend(act.and_then(|act| act.action(is_reply)));
         }
     }
     actions
@@ -127,31 +128,6 @@ fn suggestion(view: &View, form: &Form) -> Option<Action> {
 
 pub(super) fn is_returning(view: &View) -> bool {
     matches!(&view.body, Body::Link(link) if link.step == LinkStep::Returning)
-}
-
-fn action(view: &View, act: Act) -> Option<Action> {
-    let is_reply = matches!(&view.body, Body::Sampling(SamplingView::Reply { .. }));
-    Some(match act {
-        Act::Yes => Action::Yes,
-        Act::Submit => Action::Submit,
-        Act::Send => Action::Send,
-        Act::Back => Action::Back,
-        Act::Done => Action::Done,
-        Act::Run => Action::Run(Permission::Ask),
-        Act::RunInSession => Action::Run(Permission::Session),
-        Act::RunAlways => Action::Run(Permission::Always),
-        Act::Never => Action::Never,
-        Act::Rewrite if is_reply => Action::Rewrite(Part::Reply),
-        Act::Rewrite => Action::Rewrite(Part::Message),
-        Act::RewriteSystem => Action::Rewrite(Part::System),
-        Act::WriteMyself => Action::WriteMyself,
-        Act::Decline => Action::Decline(None),
-        Act::Cancel => Action::Cancel,
-        Act::Next | Act::OpenAgain | Act::Copy | Act::Code | Act::Reveal | Act::Help => {
-            return None;
-        }
-        Act::Fill | Act::Folder => return None,
-    })
 }
 
 /// Returns the changed fields, last field first, because a list that grows moves the fields after

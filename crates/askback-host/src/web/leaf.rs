@@ -34,11 +34,9 @@ use crate::{
     content::CallOutcome,
     leaf::{Did, Leaf, LinkOpening},
     model::{Ask, Call, Cause, Conversation, Desk, Effect, EventOutcome, Step},
-    page::{Look, Page, Rows, Style, out::Unwritten},
+    page::{Look, Page, Rows, out::Unwritten},
     question::{answered, notice},
-    remarks::{Remark, Remarks},
     server_id::ServerId,
-    tasks::Tasks,
     text::{Words, given},
     view::{Reader, view},
     wire::SharedWire,
@@ -255,16 +253,6 @@ impl Leaf for WebPage {
         }
     }
 
-    fn remark(&mut self, desk: &Desk, remark: Remark) -> Option<Remark> {
-        let name = given(&desk.asker().name).short();
-        Remarks::put(&mut self.page, &name, remark);
-        None
-    }
-
-    fn tell(&mut self, words: Words) {
-        self.page.say(Style::Plain, words);
-    }
-
     /// Opens no browser: the page shows the link itself.
     fn open(&mut self, _: &str) -> LinkOpening {
         LinkOpening::Shown
@@ -279,10 +267,6 @@ impl Leaf for WebPage {
     fn wire(&mut self, id: ServerId, wire: &SharedWire) {
         let wire = wire.clone();
         self.shared.add_wire(ServerWire { id, wire });
-    }
-
-    fn tasks(&mut self, tasks: &Tasks) {
-        self.shared.show_tasks(tasks.clone());
     }
 
     fn show(&mut self, talk: &Conversation, prompt: Option<&Words>) {

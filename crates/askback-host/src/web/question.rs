@@ -10,7 +10,7 @@ use crate::{
     page::Style,
     text::{PeerText, Words, acts_or_hides},
     view::{
-        BlockView, Body, ChoiceView, Destination, FieldState, FieldView, FormView, Input, Labelled,
+        BlockView, Body, Destination, FieldState, FieldView, FormView, Input, Labelled,
         LinkStep, LinkView, MessageView, Part, ReplyBlockView, RequestView, SamplingView,
         SecretView, View,
     },
@@ -29,8 +29,8 @@ struct QuestionPage<'a> {
     call: Option<Line>,
     message: Vec<Line>,
     body: Vec<Line>,
-    fields: Vec<FieldPart>,
-    text: Option<TextPart>,
+    fields: Vec<FieldPart<'a>>,
+    text: Option<TextPart<'a>>,
     /// The link that the user agreed to open.
     open: Option<&'a str>,
     after: Vec<Line>,
@@ -45,34 +45,24 @@ struct Line {
     text: Option<Html>,
 }
 
-struct FieldPart {
+struct FieldPart<'a> {
     index: usize,
-    label: Html,
-    required: bool,
-    description: Option<Html>,
-    hint: Html,
+    of: &'a FieldView,
     pattern: Option<Line>,
-    issue: Option<Html>,
+    issue: Option<&'a Words>,
     dropped: Option<Line>,
     kind: &'static str,
     mode: &'static str,
-    value: String,
+    value: &'a str,
     is_long: bool,
-    choices: Vec<ChoicePart>,
     is_several: bool,
-    has_none: bool,
     suggests: bool,
-    suggested: Vec<String>,
+    suggested: Vec<&'a str>,
 }
 
-struct ChoicePart {
-    label: Html,
-    is_chosen: bool,
-}
-
-struct TextPart {
-    label: Html,
-    value: String,
+struct TextPart<'a> {
+    label: Words,
+    value: &'a str,
     is_long: bool,
 }
 
@@ -345,7 +335,7 @@ fn sampling(sampling: &SamplingView) -> Vec<Line> {
     }
 }
 
-fn text(view: &View, begun: &str) -> Option<TextPart> {
+fn text<'a>(view: &View, begun: &'a str) -> Option<TextPart<'a>> {
     let (label, is_long): (Words, _) = match &view.body {
         Body::Reason(label) => (label.clone(), false),
         Body::Folders { label, .. } => (label.clone(), false),
@@ -358,34 +348,33 @@ fn text(view: &View, begun: &str) -> Option<TextPart> {
         _ => return None,
     };
     Some(TextPart {
-        label: Html::ours(&label),
-        value: begun.to_owned(),
+        label,
+        value: begun,
         is_long,
     })
 }
 
 /// An empty field is reported as missing only after the user reviewed the form.
-fn fields(form: &FormView, was_looked_over: bool, suggests: bool) -> Vec<FieldPart> {
+fn fields(form: &FormView, was_looked_over: bool, suggests: bool) -> Vec<FieldPart<'_>> {
     let fields = form.fields.iter().enumerate();
     fields
         .map(|(index, it)| {
             let is_quiet = it.state == FieldState::Empty && !was_looked_over;
-            let issue = it.issue.as_ref().filter(|_| !is_quiet);
             let suggested = form.suggested.iter().filter(|it| it.field == index);
             let values = suggested.flat_map(|it| &it.values).map(PeerText::raw);
             // A value that hides something cannot be judged in a list.
             let values = values.filter(|value| !value.chars().any(acts_or_hides));
             FieldPart {
-                issue: issue.map(Html::ours),
+                issue: it.issue.as_ref().filter(|_| !is_quiet),
                 suggests: suggests && !it.is_secret,
-                suggested: values.map(str::to_owned).collect(),
+                suggested: values.collect(),
                 ..field(index, it)
             }
         })
         .collect()
 }
 
-fn field(index: usize, field: &FieldView) -> FieldPart {
+fn field(index: usize, field: &FieldView) -> FieldPart<'_> {
     let text = field.text.raw();
     let is_empty = text.is_empty();
     let has_shape = |shape: &str| {
@@ -412,17 +401,10 @@ fn field(index: usize, field: &FieldView) -> FieldPart {
         | Input::Several
         | Input::Json => ("text", "text"),
     };
-    let choice = |choice: &ChoiceView| ChoicePart {
-        label: Html::text(&choice.label),
-        is_chosen: choice.is_chosen,
-    };
     let is_text = matches!(field.input, Input::Text | Input::Json) && !field.is_secret;
     FieldPart {
         index,
-        label: Html::peer(&field.label),
-        required: field.required,
-        description: field.description.as_ref().map(Html::peer),
-        hint: Html::ours(&field.hint),
+        of: field,
         pattern: field.pattern.as_ref().map(labelled),
         issue: None,
         dropped: field.dropped.as_ref().map(|dropped| Line {
@@ -432,17 +414,12 @@ fn field(index: usize, field: &FieldView) -> FieldPart {
         }),
         kind,
         mode,
-        value: match field.is_secret {
-            true => String::new(),
-            false => text.to_owned(),
-        },
+        value: if field.is_secret { "" } else { text },
         is_long: is_text
             && (field.input == Input::Json
                 || text.contains('\n')
                 || text.chars().nth(LINE_CHARS).is_some()),
-        choices: field.choices.iter().map(choice).collect(),
         is_several: field.input == Input::Several,
-        has_none: !field.required,
         suggests: false,
         suggested: Vec::new(),
     }

@@ -29,7 +29,7 @@ use tokio::{
 };
 
 use super::{
-    BEAT, FORM_BYTES, FORM_TIME, PACE, TABS, TAKEN, TASK_BEAT,
+    BEAT, FORM_BYTES, FORM_TIME, PACE, TABS, TAKEN,
     form::Form,
     html::Html,
     snapshot::{REGIONS, Region, Shared, Submission},
@@ -81,7 +81,6 @@ struct WholePage {
     results: Region,
     bench: Region,
     wire: Region,
-    tasks: Region,
 }
 
 #[derive(Template)]
@@ -203,7 +202,7 @@ impl WebService {
     }
 
     fn whole(&self) -> Answer {
-        let ([question, servers, log, results, bench, wire, tasks], title) = self.shared.deliver();
+        let ([question, servers, log, results, bench, wire], title) = self.shared.deliver();
         page(
             StatusCode::OK,
             &WholePage {
@@ -215,7 +214,6 @@ impl WebService {
                 results,
                 bench,
                 wire,
-                tasks,
             },
         )
     }
@@ -263,15 +261,11 @@ impl WebService {
                 if is_question {
                     continue;
                 }
-                let beat = match shared.has_task_at_work() {
-                    true => TASK_BEAT,
-                    false => BEAT,
-                };
                 tokio::select! {
                     changed = changes.changed() => if changed.is_err() { return },
                     () = changed(news.as_mut()) => {}
                     () = events.closed() => return,
-                    () = sleep(beat) => {
+                    () = sleep(BEAT) => {
                         if events.send(Bytes::from_static(b": \n\n")).await.is_err() {
                             return;
                         }
@@ -286,29 +280,34 @@ impl WebService {
     }
 
     async fn run(&self, parts: &Parts, body: RequestBody) -> Answer {
-        let form = match timeout(FORM_TIME, read(parts, body)).await {
-            Ok(Ok(form)) => form,
-            Ok(Err(status)) => return plain(status),
-            Err(_) => return plain(StatusCode::REQUEST_TIMEOUT),
+        let form = match read(parts, body).await {
+            Ok(form) => form,
+            Err(status) => return plain(status),
         };
         let back = self.shared.visit.path();
         if !form.has_token(&self.shared.command_token) {
             return refused(WORKING.0, WORKING.1, back);
         }
+        match self.submit(form, true).await {
+            Err(status) => plain(status),
+            Ok(Some(false)) => refused(WORKING.0, WORKING.1, back),
+            // A command that is still running continues, and the page shows how it ends.
+            Ok(Some(true) | None) => see_other(&back),
+        }
+    }
+
+    /// Passes a form to the leaf. Returns whether the leaf took it, or `None` if it has not said so yet.
+    async fn submit(&self, form: Form, is_command: bool) -> Result<Option<bool>, StatusCode> {
         let (taken, is_taken) = oneshot::channel();
         let submission = Submission {
             form,
-            is_command: true,
+            is_command,
             taken,
         };
-        if self.shared.said.send(submission).await.is_err() {
-            return plain(StatusCode::SERVICE_UNAVAILABLE);
-        }
-        match timeout(TAKEN, is_taken).await {
-            Ok(Err(_)) => refused(WORKING.0, WORKING.1, back),
-            // A command that is still running continues, and the page shows how it ends.
-            Ok(Ok(())) | Err(_) => see_other(&back),
-        }
+        let sent = self.shared.said.send(submission).await;
+        sent.map_err(|_| StatusCode::SERVICE_UNAVAILABLE)?;
+        let taken = timeout(TAKEN, is_taken).await.ok();
+        Ok(taken.map(|taken| taken.is_ok()))
     }
 
     /// Returns a file of a result. Only pictures are shown by the browser.
@@ -330,14 +329,10 @@ impl WebService {
         let visit = self.shared.visit.path();
         match part {
             WirePart::List { before } => page(StatusCode::OK, &wire::older(&wire, before, &visit)),
-            WirePart::Whole(number) => {
-                let token = &*self.shared.command_token;
-                let token = self.shared.has_one_wire().then_some(token);
-                match wire::whole(&wire, number, &visit, token) {
-                    Some(whole) => page(StatusCode::OK, &whole),
-                    None => refused(UNKEPT.0, UNKEPT.1, visit.clone()),
-                }
-            }
+            WirePart::Whole(number) => match wire::whole(&wire, number, &visit) {
+                Some(whole) => page(StatusCode::OK, &whole),
+                None => refused(UNKEPT.0, UNKEPT.1, visit.clone()),
+            },
             WirePart::Bytes(number) => {
                 let bytes = wire
                     .wire
@@ -353,10 +348,9 @@ impl WebService {
     }
 
     async fn say(&self, parts: &Parts, body: RequestBody) -> Answer {
-        let form = match timeout(FORM_TIME, read(parts, body)).await {
-            Ok(Ok(form)) => form,
-            Ok(Err(status)) => return plain(status),
-            Err(_) => return plain(StatusCode::REQUEST_TIMEOUT),
+        let form = match read(parts, body).await {
+            Ok(form) => form,
+            Err(status) => return plain(status),
         };
         let back = self.shared.visit.path();
         let is_draft = form.is_draft();
@@ -375,20 +369,12 @@ impl WebService {
                 false => refused(title, words, back),
             };
         }
-        let (taken, is_taken) = oneshot::channel();
-        let submission = Submission {
-            form,
-            is_command: false,
-            taken,
-        };
-        if self.shared.said.send(submission).await.is_err() {
-            return plain(StatusCode::SERVICE_UNAVAILABLE);
-        }
-        match timeout(TAKEN, is_taken).await {
-            Ok(_) if is_draft => plain(StatusCode::NO_CONTENT),
-            Ok(Ok(())) => see_other(&back),
-            Ok(Err(_)) => refused(GONE.0, GONE.1, back),
-            Err(_) => refused(BUSY.0, BUSY.1, back),
+        match self.submit(form, false).await {
+            Err(status) => plain(status),
+            Ok(Some(_)) if is_draft => plain(StatusCode::NO_CONTENT),
+            Ok(Some(true)) => see_other(&back),
+            Ok(Some(false)) => refused(GONE.0, GONE.1, back),
+            Ok(None) => refused(BUSY.0, BUSY.1, back),
         }
     }
 }
@@ -436,7 +422,8 @@ async fn read(parts: &Parts, body: RequestBody) -> Result<Form, StatusCode> {
     if media != Some(b"application/x-www-form-urlencoded") {
         return Err(StatusCode::UNSUPPORTED_MEDIA_TYPE);
     }
-    let read = Limited::new(body, FORM_BYTES).collect().await;
+    let read = timeout(FORM_TIME, Limited::new(body, FORM_BYTES).collect()).await;
+    let read = read.map_err(|_| StatusCode::REQUEST_TIMEOUT)?;
     let read = read.map_err(
         |error| match error.is::<http_body_util::LengthLimitError>() {
             true => StatusCode::PAYLOAD_TOO_LARGE,

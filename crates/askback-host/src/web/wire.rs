@@ -5,12 +5,10 @@ use askama::Template;
 use super::html::Html;
 use crate::{
     server_id::ServerId,
-    text::Words,
     wire::{
         SharedWire,
-        view::{self, CallView, CallsView, HeaderView, MessageView, WholeView},
+        view::{self, CallsView, WholeView},
     },
-    words,
 };
 
 const MAX_LISTED: usize = 40;
@@ -61,22 +59,7 @@ pub(super) struct ServerWire {
 #[template(path = "web/wire.html")]
 struct ListPart {
     base: String,
-    calls: Vec<CallPart>,
-    older: Option<u64>,
-    dropped: Option<Html>,
-}
-
-struct CallPart {
-    title: Option<(Html, Html)>,
-    messages: Vec<MessagePart>,
-}
-
-struct MessagePart {
-    number: u64,
-    way: &'static str,
-    arrow: &'static str,
-    about: Html,
-    facts: Html,
+    view: CallsView,
 }
 
 #[derive(Template)]
@@ -94,28 +77,7 @@ struct MessagePage<'a> {
     title: &'static str,
     back: &'a str,
     base: String,
-    number: u64,
-    facts: Vec<Html>,
-    http: Option<HttpPart>,
-    text: Html,
-    is_empty: bool,
-    left: Option<Html>,
-    others: Vec<MessagePart>,
-    /// The token of the form that edits and sends the message again.
-    edit: Option<&'a str>,
-}
-
-struct HttpPart {
-    request: Html,
-    headers: Vec<HeaderPart>,
-    response: Html,
-    response_headers: Vec<HeaderPart>,
-}
-
-struct HeaderPart {
-    name: Html,
-    value: Html,
-    is_hidden: bool,
+    whole: WholeView,
 }
 
 fn base(visit: &str, server: ServerId) -> String {
@@ -124,44 +86,14 @@ fn base(visit: &str, server: ServerId) -> String {
 
 /// The messages before `before`, or the newest.
 pub(super) fn list(of: &ServerWire, before: Option<u64>, visit: &str) -> Html {
-    let CallsView {
-        calls,
-        older,
-        dropped,
-    } = view::calls(&of.wire.lock(), before, MAX_LISTED);
-    if calls.is_empty() {
+    let view = view::calls(&of.wire.lock(), before, MAX_LISTED);
+    if view.calls.is_empty() {
         return Html::default();
     }
-    let dropped = (dropped > 0 && older.is_none())
-        .then(|| words!("{} older messages are no longer kept.", dropped));
     Html::of(&ListPart {
         base: base(visit, of.id),
-        calls: calls.into_iter().map(call).collect(),
-        older,
-        dropped: dropped.as_ref().map(Html::ours),
+        view,
     })
-}
-
-fn call(call: CallView) -> CallPart {
-    let title = call.title.as_ref();
-    CallPart {
-        title: title.map(|(words, of)| (Html::ours(words), Html::peer(of))),
-        messages: call.messages.iter().map(message).collect(),
-    }
-}
-
-fn message(message: &MessageView) -> MessagePart {
-    let (way, arrow) = match message.is_sent {
-        true => ("sent", "→"),
-        false => ("received", "←"),
-    };
-    MessagePart {
-        number: message.number,
-        way,
-        arrow,
-        about: Html::peer(&message.about),
-        facts: Html::ours(&message.facts),
-    }
 }
 
 /// A page with the messages before `before`, or the newest.
@@ -174,45 +106,14 @@ pub(super) fn older(of: &ServerWire, before: Option<u64>, visit: &str) -> impl T
     }
 }
 
-/// A page with a whole message; `None` if it is not kept. `token` is for a request that can be
-/// edited.
-pub(super) fn whole<'a>(
-    of: &ServerWire,
-    number: u64,
-    visit: &'a str,
-    token: Option<&'a str>,
-) -> Option<impl Template> {
+/// A page with a whole message; `None` if it is not kept.
+pub(super) fn whole(of: &ServerWire, number: u64, visit: &str) -> Option<impl Template> {
     let whole = view::whole(&of.wire.lock(), number, MAX_LISTED)?;
-    let WholeView {
-        facts, http, left, ..
-    } = &whole;
-    let header = |header: &HeaderView| HeaderPart {
-        name: Html::peer(&header.name),
-        value: match &header.value {
-            Ok(value) => Html::peer(value),
-            Err(words) => Html::ours(words),
-        },
-        is_hidden: header.value.is_err(),
-    };
-    let left: Option<Words> =
-        (*left > 0).then(|| words!("{} more characters are in the file.", *left));
     Some(MessagePage {
         title: "Message",
         back: visit,
         base: base(visit, of.id),
-        number,
-        facts: facts.iter().map(Html::ours).collect(),
-        http: http.as_ref().map(|http| HttpPart {
-            request: Html::peer(&http.request),
-            headers: http.headers.iter().map(header).collect(),
-            response: Html::ours(&http.response),
-            response_headers: http.response_headers.iter().map(header).collect(),
-        }),
-        is_empty: whole.text.raw().is_empty(),
-        text: Html::peer(&whole.text),
-        left: left.as_ref().map(Html::ours),
-        others: whole.others.iter().map(message).collect(),
-        edit: token.filter(|_| whole.is_request),
+        whole,
     })
 }
 

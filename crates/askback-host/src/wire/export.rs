@@ -22,9 +22,6 @@ struct Line<'a> {
     bytes: usize,
     /// The number of the first message of the call.
     call: u64,
-    /// Whether it belongs to a side connection.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    beside: bool,
     /// How long the request waited, in seconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     after: Option<f64>,
@@ -78,7 +75,6 @@ impl<'a> Line<'a> {
             direction: if entry.is_sent { "sent" } else { "received" },
             bytes: entry.message.len(),
             call: entry.call,
-            beside: entry.is_beside,
             after: entry.took.map(|took| took.as_secs_f64()),
             http: entry.http.as_deref().map(http),
             message: None,

@@ -9,12 +9,10 @@ mod indent;
 mod shared;
 mod show;
 mod state;
-#[cfg(feature = "web")]
 pub(crate) mod view;
 
 use std::{
-    collections::VecDeque,
-    mem,
+    collections::{BTreeMap, VecDeque},
     time::{Duration, SystemTime},
 };
 
@@ -28,7 +26,7 @@ pub use self::{
     export::line,
     indent::indented,
     shared::SharedWire,
-    show::{MessageSelection, Row, heading, list, put, whole},
+    show::{MessageSelection, Row, heading, put},
 };
 
 /// The recorded messages of a session.
@@ -40,8 +38,6 @@ pub struct Wire {
     most: usize,
     last: u64,
     open: VecDeque<Open>,
-    /// Open requests of side connections.
-    open_beside: VecDeque<Open>,
 }
 
 /// A message, or an HTTP request without one.
@@ -60,8 +56,6 @@ pub struct Entry {
     /// For a response: its request.
     answers: Option<AnsweredRequest>,
     http: Option<Box<Exchange>>,
-    /// Whether it belongs to a side connection.
-    is_beside: bool,
 }
 
 #[derive(Debug, Clone)]
@@ -126,28 +120,7 @@ impl Wire {
             most,
             last: 0,
             open: VecDeque::new(),
-            open_beside: VecDeque::new(),
         }
-    }
-
-    /// Records an event of a side connection, whose request ids are separate from the session's.
-    pub fn take_beside(&mut self, event: &WireEvent<'_>, at: Duration) -> Option<News> {
-        mem::swap(&mut self.open, &mut self.open_beside);
-        let mut news = self.take(event, at);
-        mem::swap(&mut self.open, &mut self.open_beside);
-        if let Some(News::Message(entry)) = &mut news {
-            entry.is_beside = true;
-            let kept = self.kept.back_mut();
-            if let Some(kept) = kept.filter(|kept| kept.number == entry.number) {
-                kept.is_beside = true;
-            }
-        }
-        news
-    }
-
-    /// Begins a new side connection.
-    pub fn begin_beside(&mut self) {
-        self.open_beside.clear();
     }
 
     /// Records an event; `at` is the time since the session began. Returns what is new.
@@ -218,6 +191,28 @@ impl Wire {
         self.most
     }
 
+    /// Returns the newest messages with a number below `before`, at most `most`, grouped by call, and the number before
+    /// which older messages begin, if some are kept.
+    fn calls(&self, before: u64, most: usize) -> (Vec<Vec<&Entry>>, Option<u64>) {
+        let mut kept = self
+            .entries()
+            .rev()
+            .filter(|entry| entry.number < before)
+            .peekable();
+        let mut calls: BTreeMap<u64, Vec<&Entry>> = BTreeMap::new();
+        let mut oldest = None;
+        for entry in kept.by_ref().take(most) {
+            calls.entry(entry.call).or_default().push(entry);
+            oldest = Some(entry.number);
+        }
+        let mut calls: Vec<_> = calls.into_values().collect();
+        for call in &mut calls {
+            call.reverse();
+        }
+        let older = oldest.filter(|_| kept.peek().is_some());
+        (calls, older)
+    }
+
     fn add(
         &mut self,
         is_sent: bool,
@@ -263,7 +258,6 @@ impl Wire {
                 method: open.method,
             }),
             http,
-            is_beside: false,
         };
         self.bytes = self.bytes.saturating_add(entry.cost());
         self.kept.push_back(entry.clone());
@@ -343,11 +337,6 @@ impl Entry {
     /// Whether the client sent it.
     pub fn is_sent(&self) -> bool {
         self.is_sent
-    }
-
-    /// Whether it belongs to a side connection.
-    pub fn is_beside(&self) -> bool {
-        self.is_beside
     }
 
     /// The unchanged message; empty for an HTTP request without one.

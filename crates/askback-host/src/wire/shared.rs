@@ -36,13 +36,6 @@ impl SharedWire {
         news
     }
 
-    /// Records an event of a side connection, as [`Wire::take_beside`].
-    pub fn take_beside(&self, event: &WireEvent<'_>, at: Duration) -> Option<News> {
-        let news = self.lock().take_beside(event, at);
-        self.0.changes.send_replace(());
-        news
-    }
-
     /// The record. No event is recorded while it is locked.
     pub fn lock(&self) -> MutexGuard<'_, Wire> {
         self.0.wire.lock().unwrap_or_else(PoisonError::into_inner)

@@ -1,14 +1,11 @@
 //! Messages on a page.
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    time::Duration,
-};
-
-use askback::transport::{WireHeader, WireValue};
+use std::{collections::BTreeSet, time::Duration};
 
 use super::{
-    AnsweredRequest, Entry, Exchange, News, Wire, export::time, gist::Gist, indent::indented,
+    AnsweredRequest, Entry, Exchange, News, Wire,
+    gist::Gist,
+    view::{self, HeaderView, WholeView},
 };
 use crate::{
     page::{Page, Style},
@@ -16,7 +13,7 @@ use crate::{
     words,
 };
 
-/// `/wire` shows at least this many of the last messages.
+/// `/wire` shows this many of the last messages.
 const LAST: usize = 30;
 
 const MORE: &str = "/wire N shows one whole; /wire save FILE writes all of them";
@@ -50,7 +47,7 @@ impl MessageSelection {
             (None, _) => Some(Self::Last),
             (Some("all"), None) => Some(Self::All),
             // Other commands are not search texts.
-            (Some("all" | "edit" | "save"), _) => None,
+            (Some("all" | "save"), _) => None,
             (Some(word), more) => match word.parse() {
                 Ok(number) => more.is_none().then_some(Self::One(number)),
                 Err(_) => Some(Self::With(text.trim().to_owned())),
@@ -66,10 +63,10 @@ impl MessageSelection {
 /// If there is no message with this number.
 pub fn put(page: &mut Page, wire: &Wire, shown: MessageSelection) -> Result<(), Words> {
     match shown {
-        MessageSelection::Last => list(page, wire, Some(LAST)),
-        MessageSelection::All => list(page, wire, None),
-        MessageSelection::One(number) => match wire.get(number) {
-            Some(entry) => whole(page, wire, entry),
+        MessageSelection::Last => list(page, wire, LAST),
+        MessageSelection::All => list(page, wire, usize::MAX),
+        MessageSelection::One(number) => match view::whole(wire, number, 0) {
+            Some(message) => whole(page, &message),
             None => return Err(words!("there is no message {}", number)),
         },
         MessageSelection::With(text) => list_with(page, wire, &text),
@@ -82,22 +79,9 @@ pub fn heading(page: &mut Page, server: LocalText) {
     page.say(Style::Strong, words!("Messages of {}", server));
 }
 
-/// Puts messages on the page, grouped by call: all of them, or at least `most` of the last.
-pub fn list(page: &mut Page, wire: &Wire, most: Option<usize>) {
-    let mut calls: BTreeMap<u64, Vec<&Entry>> = BTreeMap::new();
-    for entry in wire.entries() {
-        calls.entry(entry.call).or_default().push(entry);
-    }
-    put_in_order(&mut calls);
-    let mut room = most.unwrap_or(usize::MAX);
-    let mut first = calls.len();
-    for call in calls.values().rev() {
-        if room == 0 {
-            break;
-        }
-        room = room.saturating_sub(call.len());
-        first = first.saturating_sub(1);
-    }
+/// Puts messages on the page, grouped by call: all of them, or at most `most` of the last.
+fn list(page: &mut Page, wire: &Wire, most: usize) {
+    let (calls, older) = wire.calls(u64::MAX, most);
     if calls.is_empty() {
         page.note(Style::Plain, "There are no messages yet.");
         return;
@@ -110,18 +94,13 @@ pub fn list(page: &mut Page, wire: &Wire, most: Option<usize>) {
         );
         page.note(Style::Dim, words);
     }
-    let left_out: usize = calls.values().take(first).map(Vec::len).sum();
-    if left_out > 0 {
-        let words = words!("{} messages before; /wire all shows them", left_out);
+    if let Some(first) = older {
+        let before = wire.entries().filter(|entry| entry.number < first).count();
+        let words = words!("{} messages before; /wire all shows them", before);
         page.note(Style::Dim, words);
     }
-    for call in calls.values().skip(first) {
-        let own: Vec<_> = call
-            .iter()
-            .copied()
-            .filter(|it| it.call == call[0].call)
-            .collect();
-        if let (Some(words), Some(first)) = (rounds(&own), call.first()) {
+    for call in calls {
+        if let (Some(words), Some(first)) = (rounds(&call), call.first()) {
             page.quote_line(words, target(first));
         }
         for entry in call {
@@ -160,60 +139,6 @@ fn list_with(page: &mut Page, wire: &Wire, text: &str) {
         Row::of(entry).put(page);
     }
     page.note(Style::Dim, MORE);
-}
-
-/// How a message changes the set of open calls.
-enum Moment<'a> {
-    Begins(u64),
-    Ends(u64),
-    /// A notification of an unknown call.
-    Alone(&'a Entry),
-}
-
-/// Moves each notification of an unknown call into the only call that was open when it arrived.
-fn put_in_order(calls: &mut BTreeMap<u64, Vec<&Entry>>) {
-    let mut moments = BTreeMap::new();
-    for (id, call) in &*calls {
-        if let Some(entry) = lone(call) {
-            moments.insert(entry.number, Moment::Alone(entry));
-        } else if let [first, .., last] = &call[..] {
-            moments.insert(first.number, Moment::Begins(*id));
-            moments.insert(last.number, Moment::Ends(*id));
-        }
-    }
-    let mut open = BTreeSet::new();
-    let mut changed = BTreeSet::new();
-    for moment in moments.into_values() {
-        match moment {
-            Moment::Begins(id) => {
-                open.insert(id);
-            }
-            Moment::Ends(id) => {
-                open.remove(&id);
-            }
-            Moment::Alone(entry) => {
-                if let (1, Some(id)) = (open.len(), open.first())
-                    && let Some(call) = calls.get_mut(id)
-                {
-                    call.push(entry);
-                    changed.insert(*id);
-                    calls.remove(&entry.call);
-                }
-            }
-        }
-    }
-    for id in changed {
-        if let Some(call) = calls.get_mut(&id) {
-            call.sort_by_key(|entry| entry.number);
-        }
-    }
-}
-
-fn lone<'a>(call: &[&'a Entry]) -> Option<&'a Entry> {
-    match call {
-        [only] => matches!(only.gist, Gist::Notification { .. }).then_some(*only),
-        _ => None,
-    }
 }
 
 /// A message in one line.
@@ -286,75 +211,33 @@ fn head(http: &Exchange) -> String {
 }
 
 /// Puts a whole message on the page.
-pub fn whole(page: &mut Page, wire: &Wire, entry: &Entry) {
-    let direction = match entry.is_sent {
-        true => "sent",
-        false => "received",
-    };
-    let when = given(time(wire.began(), entry.at));
-    let words = words!(
-        "Message {}, {} at {}, {}",
-        entry.number,
-        direction,
-        when,
-        size(entry.message.len())
-    );
-    page.say(Style::Strong, words);
-    if let Some(took) = entry.took {
-        page.note(Style::Plain, words!("after {} s", seconds(took)));
+fn whole(page: &mut Page, message: &WholeView) {
+    let mut facts = message.facts.iter();
+    let first = facts.next().cloned().unwrap_or_default();
+    page.say(Style::Strong, words!("Message {}, {}", message.number, first));
+    for fact in facts {
+        page.note(Style::Plain, fact.clone());
     }
-    if entry.call != entry.number {
-        page.note(
-            Style::Plain,
-            words!("part of what began with message {}", entry.call),
-        );
+    if let Some(http) = &message.http {
+        page.quote_line("  ", http.request.clone());
+        headers(page, &http.headers);
+        page.note(Style::Plain, http.response.clone());
+        headers(page, &http.response_headers);
     }
-    if let Some(state) = entry.gist.state() {
-        let words = words!("requestState: {} characters", state.chars());
-        page.note(Style::Plain, words);
+    if !message.text.raw().is_empty() {
+        page.quote(message.text.clone());
     }
-    if let Some(http) = &entry.http {
-        exchange(page, http);
-    }
-    match &entry.gist {
-        Gist::Nothing => {}
-        Gist::Unreadable => page.quote(String::from_utf8_lossy(&entry.message).into_owned()),
-        _ => {
-            let json = String::from_utf8_lossy(&entry.message);
-            // Control and invisible characters become JSON escapes.
-            page.quote(crate::text::json(&indented(&json)));
-        }
+    if message.left > 0 {
+        let words = words!("{} more characters; /wire save FILE writes them", message.left);
+        page.note(Style::Dim, words);
     }
 }
 
-fn exchange(page: &mut Page, http: &Exchange) {
-    page.quote_line("  ", format!("{} {}", http.method, http.url));
-    headers(page, &http.headers);
-    match &http.response {
-        Some(response) => {
-            let words = words!(
-                "  HTTP status {}, after {} s",
-                response.status,
-                seconds(response.took)
-            );
-            page.say(Style::Plain, words);
-            headers(page, &response.headers);
-        }
-        None => page.note(Style::Plain, "no response yet"),
-    }
-}
-
-fn headers(page: &mut Page, headers: &[WireHeader]) {
-    for header in headers {
-        match &header.value {
-            WireValue::Shown(value) => {
-                page.quote_line("    ", format!("{}: {value}", header.name));
-            }
-            WireValue::Hidden { bytes } => page.quote_line(
-                words!("    not shown, {} bytes ", *bytes),
-                header.name.clone(),
-            ),
-            _ => {}
+fn headers(page: &mut Page, headers: &[HeaderView]) {
+    for HeaderView { name, value } in headers {
+        match value {
+            Ok(value) => page.quote_line("    ", format!("{}: {}", name.raw(), value.raw())),
+            Err(hidden) => page.quote_line(words!("    {} ", *hidden), name.clone()),
         }
     }
 }

@@ -1,6 +1,9 @@
-//! Messages as data, for front ends that lay out more than lines.
+//! Messages as data, for all front ends.
 
-use std::collections::BTreeMap;
+#![cfg_attr(
+    not(feature = "web"),
+    expect(dead_code, reason = "only the page lists messages from this data")
+)]
 
 use askback::transport::{WireHeader, WireValue};
 
@@ -50,8 +53,6 @@ pub(crate) struct CallsView {
 pub(crate) struct WholeView {
     pub(crate) number: u64,
     pub(crate) is_sent: bool,
-    /// Whether `/wire edit` takes it.
-    pub(crate) is_request: bool,
     pub(crate) facts: Vec<Words>,
     pub(crate) http: Option<HttpView>,
     /// The message, indented if it is JSON and was not cut.
@@ -78,22 +79,7 @@ pub(crate) struct HeaderView {
 
 /// Returns the newest messages with a number below `before`, at most `most`, grouped by call.
 pub(crate) fn calls(wire: &Wire, before: Option<u64>, most: usize) -> CallsView {
-    let before = before.unwrap_or(u64::MAX);
-    let mut kept = wire
-        .entries()
-        .rev()
-        .filter(|entry| entry.number < before)
-        .peekable();
-    let mut calls: BTreeMap<u64, Vec<&Entry>> = BTreeMap::new();
-    let mut oldest = None;
-    for entry in kept.by_ref().take(most) {
-        calls.entry(entry.call).or_default().push(entry);
-        oldest = Some(entry.number);
-    }
-    let mut calls: Vec<_> = calls.into_values().collect();
-    for call in &mut calls {
-        call.reverse();
-    }
+    let (mut calls, older) = wire.calls(before.unwrap_or(u64::MAX), most);
     // A call with a new message moves to the top.
     calls.sort_by_key(|call| call.last().map(|entry| entry.number));
     let view = |call: Vec<&Entry>| CallView {
@@ -102,7 +88,7 @@ pub(crate) fn calls(wire: &Wire, before: Option<u64>, most: usize) -> CallsView 
     };
     CallsView {
         calls: calls.into_iter().rev().map(view).collect(),
-        older: oldest.filter(|_| kept.peek().is_some()),
+        older,
         dropped: wire.dropped(),
     }
 }
@@ -137,8 +123,8 @@ fn message(entry: &Entry) -> MessageView {
 pub(crate) fn whole(wire: &Wire, number: u64, most: usize) -> Option<WholeView> {
     let entry = wire.get(number)?;
     let way = match entry.is_sent {
-        true => "Sent",
-        false => "Received",
+        true => "sent",
+        false => "received",
     };
     let mut facts = vec![words!(
         "{} at {}, {}",
@@ -151,6 +137,9 @@ pub(crate) fn whole(wire: &Wire, number: u64, most: usize) -> Option<WholeView> 
             .took
             .map(|took| words!("{} s after its request", seconds(took))),
     );
+    if entry.call != entry.number {
+        facts.push(words!("part of what began with message {}", entry.call));
+    }
     if let Some(state) = entry.gist.state() {
         facts.push(words!("requestState: {} characters", state.chars()));
     }
@@ -163,7 +152,6 @@ pub(crate) fn whole(wire: &Wire, number: u64, most: usize) -> Option<WholeView> 
     Some(WholeView {
         number,
         is_sent: entry.is_sent,
-        is_request: entry.is_sent && matches!(entry.gist, Gist::Request { .. }),
         facts,
         http: entry.http.as_deref().map(exchange),
         text: match is_json {

@@ -10,7 +10,7 @@ use askback::{
 use askback_host::{
     model::{
         Action, Call, Catalog, Change, Completions, Conversation, Desk, Effect, Event, Far,
-        Folders, How, Notice, Offer, Permission, Presence, Question, Reply, Server, Stance, Why,
+        Folders, How, Notice, Offer, Permission, Presence, Question, Reply, Server, Why,
         WorstEnd,
     },
     relay::ServerId,
@@ -36,7 +36,6 @@ enum Happens {
     Listed(u8),
     Log(LoggingLevel),
     Shared(u8),
-    Stance(Stance),
     Permission(Permission),
     Entered(u8),
     Offered,
@@ -68,7 +67,6 @@ fn happens() -> impl Strategy<Value = Happens> {
         1 => (0u8..4).prop_map(Happens::Listed),
         1 => prop_oneof![Just(LoggingLevel::Info), Just(LoggingLevel::Error)].prop_map(Happens::Log),
         1 => (0u8..4).prop_map(Happens::Shared),
-        1 => prop_oneof![4 => Just(Stance::Person), 1 => Just(Stance::Decline)].prop_map(Happens::Stance),
         1 => prop_oneof![Just(Permission::Ask), Just(Permission::Never)].prop_map(Happens::Permission),
         1 => (0u8..4).prop_map(Happens::Entered),
         1 => Just(Happens::Offered),
@@ -114,7 +112,6 @@ struct Own {
     log: Option<LoggingLevel>,
     folders: Folders,
     shared: Option<Vec<Root>>,
-    stance: Stance,
     permission: Permission,
     far: Option<f64>,
 }
@@ -127,7 +124,6 @@ impl Own {
             log: server.log(),
             folders: server.folders().clone(),
             shared: server.desk().shared().map(<[_]>::to_vec),
-            stance: server.desk().stance(),
             permission: server.desk().permission(),
             far: far.map(|far| far.progress),
         }
@@ -141,7 +137,6 @@ impl Own {
             Change::Shared(_, folders, roots) => {
                 (self.folders, self.shared) = (folders, Some(roots));
             }
-            Change::Stance(_, stance) => self.stance = stance,
             Change::Permission(_, permission) => self.permission = permission,
             Change::Called { .. } | Change::Ended(..) => self.far = None,
             _ => {}
@@ -182,7 +177,6 @@ fn change(server: ServerId, happens: Happens, number: &mut u64) -> Option<Change
             let (folders, roots) = shared(name);
             Change::Shared(server, folders, roots)
         }
-        Happens::Stance(stance) => Change::Stance(server, stance),
         Happens::Permission(permission) => Change::Permission(server, permission),
         Happens::Entered(line) => Change::Entered(vec![format!("/{line}")]),
         Happens::Offered => Change::Offered(offers()),
@@ -360,7 +354,7 @@ fn a_server_that_asks_on_for_a_stopped_call_is_cancelled() {
     assert_eq!(talk.server(ids[0]).desk().ended(), WorstEnd::Answered);
     let others = [
         call_of(ids[0]),
-        Change::Entered(vec!["/begin t".to_owned()]),
+        Change::Entered(vec!["/call t".to_owned()]),
     ];
     for (id, other) in (7..).step_by(2).zip(others) {
         talk.update(stopped.clone());
@@ -384,12 +378,6 @@ fn a_call_counts_what_was_asked_in_it() {
     talk.update(Change::Desk(server, Event::Asked(1, form("Why?", "", ""))));
     talk.update(Change::Desk(server, Event::Asked(2, form("And?", "", ""))));
     talk.update(Change::Desk(server, Event::Withdrawn(1)));
-    let mut of_a_task = form("A task?", "", "");
-    of_a_task.call = Some(Call::Task {
-        number: 1,
-        tool: "t".to_owned(),
-    });
-    talk.update(Change::Desk(server, Event::Asked(3, of_a_task)));
     // A sign-in is our own question.
     let ours = sign_in("https://auth.example.com/");
     talk.update(Change::Desk(server, Event::Asked(1000, ours)));
@@ -475,11 +463,9 @@ fn no_server_stays_muted() {
     for &id in &ids {
         talk.update(Change::Desk(id, Event::Action(Action::Mute)));
     }
-    talk.update(Change::Stance(ids[1], Stance::Decline));
     assert!(talk.server(ids[0]).desk().is_muted());
     talk.update(Change::Unmuted);
     assert!(talk.servers().all(|server| !server.desk().is_muted()));
-    assert_eq!(talk.server(ids[1]).desk().stance(), Stance::Decline);
 }
 
 #[test]

@@ -13,7 +13,7 @@ use askback::{
 };
 use askback_host::model::{
     Action, Ask, Call, Desk, Draft, Effect, Event, Front, Notice, Part, Permission, Question,
-    Refused, Reply, Stance, Step, Typed, TypedChange, TypedValue, Wants, Why, WorstEnd,
+    Refused, Reply, Step, Typed, TypedChange, TypedValue, Wants, Why, WorstEnd,
 };
 use proptest::prelude::*;
 
@@ -238,7 +238,7 @@ fn a_muted_server_can_be_unmuted() {
     desk.update(Event::Action(Action::Mute));
     desk.update(Event::Asked(2, form("Why?", "", "")));
     assert!(desk.front().is_none());
-    desk.answer_as(Stance::Person);
+    desk.unmute();
     desk.update(Event::Asked(3, form("Why?", "", "")));
     assert_eq!(desk.front().map(|front| front.id), Some(3));
 }
@@ -477,41 +477,6 @@ fn a_form_that_is_asked_again_with_more_words_has_what_was_sent() {
         form(message, &fields, "")
     };
     check(&[secret("Who?"), secret("Who? No.")], &empty);
-}
-
-#[test]
-fn every_question_of_a_server_is_answered_as_the_person_has_it() {
-    #[track_caller]
-    fn check(stance: Stance, question: Question, expected: &str) {
-        let mut desk = Desk::new(travel(), None, None, Limits::default());
-        desk.answer_as(stance);
-        let effects = desk.update(Event::Asked(1, question)).effects;
-        let became = match &effects[..] {
-            [] => "asked",
-            [Effect::Tell(_)] => "silent",
-            [Effect::Tell(_), Effect::Answer(1, Reply::Declined { .. })] => "declined",
-            [
-                Effect::Tell(_),
-                Effect::Answer(1, Reply::Cancelled(Why::Person)),
-            ] => "cancelled",
-            other => panic!("{other:?}"),
-        };
-        assert_eq!(became, expected);
-        assert_eq!(desk.front().is_some(), expected == "asked");
-        assert_eq!(desk.ended() != WorstEnd::Answered, expected != "asked");
-    }
-    let ours = || sign_in("https://auth.example.com/");
-    for (stance, expected) in [
-        (Stance::Person, "asked"),
-        (Stance::Decline, "declined"),
-        (Stance::Cancel, "cancelled"),
-        (Stance::Silence, "silent"),
-    ] {
-        check(stance, form("Agree?", "", ""), expected);
-        check(stance, link("https://example.com/"), expected);
-        // Our own questions are not affected.
-        check(stance, ours(), "asked");
-    }
 }
 
 fn fills() -> impl Strategy<Value = Action> {

@@ -534,7 +534,6 @@ screens! {
         }),
         Type("yes"), Type(""), Type(""), Type(""),
     ];
-    a_request_that_is_edited_is_sent: WIDE, [Asks(edited()), Type(""), Type("")];
     values_are_suggested: WIDE, [
         Asks(vacation(true)), Type("/suggest B"), Suggest(0, "B", &["Barcelona", "Bath\x1b[2J"]),
         Type("Barcelona"), Type("/suggest"), Suggest(0, "", &["Late"]), Suggest(1, "", &[]), Type(""), Type(""),

@@ -22,7 +22,7 @@ use proptest::prelude::*;
 use serde_json::Value;
 
 use crate::{
-    blanks, booking, called, dates, edited, evening, form, going_on, link, listed_secrets,
+    blanks, booking, called, dates, evening, form, going_on, link, listed_secrets,
     long_labels, nested, of_model, offering, reply_of_a_model, roots, safety, sign_in,
     sign_in_for_more, suggested, travel, unfinished, vacation,
 };
@@ -73,7 +73,7 @@ impl Seat {
             styled: false,
         };
         Self {
-            screen: Screen::new(limits.host.message_shown, evening().today()),
+            screen: Screen::new(limits.host.message_shown),
             talk: talk(Desk::new(travel(), Some(offer), None, limits).with_clock(evening())),
             page: Page::new(look),
             size: Size { columns, rows: 24 },
@@ -212,7 +212,7 @@ fn play(columns: usize, does: Vec<Do<'_>>) -> String {
             Withdraw(id) => seat.happen(Event::Withdrawn(id)),
             NoBrowser => seat.has_browser = false,
             Elsewhere => {
-                let screen = Screen::new(Limits::default().host.message_shown, evening().today());
+                let screen = Screen::new(Limits::default().host.message_shown);
                 seat.screen = screen.from_elsewhere(true);
             }
             Model => {
@@ -350,15 +350,6 @@ screens! {
         Press(Key::Tab), Press(Key::Right), Press(Key::Tab), Type("1"), Type("2345"), See,
         Type("4"), Type("5"), Press(Key::Tab), Press(Key::Ctrl('s')), See, Press(Key::Enter),
     ];
-    a_day_is_picked: 80, [
-        Asks(form("When?", r#""day": {"type": "string", "format": "date", "title": "Day"}"#, r#""day""#)),
-        Press(Key::Down), See, Press(Key::PageDown), Press(Key::Down), Press(Key::Right), Press(Key::Enter), See,
-        Press(Key::Enter), Press(Key::Enter),
-    ];
-    a_day_is_picked_on_a_narrow_screen: 40, [
-        Asks(form("When?", r#""day": {"type": "string", "format": "date", "title": "Day of the journey"}"#, r#""day""#)),
-        Press(Key::Down), See, Press(Key::Esc),
-    ];
     dates_are_written_as_a_person_does: 80, [
         Asks(dates()), Type("tomorr"), See, Type("ow"), See, Press(Key::Tab), See, Type("9:0"), See, Type("0"), See,
         Press(Key::Ctrl('s')), See, Press(Key::Enter),
@@ -406,10 +397,6 @@ screens! {
         // A rewritten part of a request is also there again.
         Model, Asks(sampling()), Type("y"), Press(Key::Ctrl('u')), Type("Be brief"), Withdraw(5), Asks(sampling()), See,
         Press(Key::Ctrl('s')), Withdraw(6), Asks(sampling()), See, Press(Key::Esc),
-    ];
-    what_is_typed_over_a_calendar_begins_the_field: 80, [
-        Asks(form("When?", r#""day": {"type": "string", "format": "date", "default": "2026-11-24"}"#, "")),
-        Press(Key::Down), Type("2026-06-15"), See, Press(Key::Ctrl('s')), Press(Key::Enter),
     ];
     each_kind_of_question_lists_its_keys: 80, [
         Asks(link("https://\u{430}pple.com/")), Type("?"), See, Type("oy?"), See, Type("?"), Press(Key::Esc),
@@ -578,10 +565,6 @@ screens! {
         Asks(vacation(true)), Suggest(0, "", &["Barcelona", "Basel"]), See, Press(Key::Down), Press(Key::Tab), Press(Key::Tab),
         Suggest(1, "", &["June", "July"]), Press(Key::Down), Press(Key::BackTab), See, Press(Key::Esc),
     ];
-    shift_tab_leaves_a_calendar_and_its_field: 80, [
-        Asks(form("When?", r#""name": {"type": "string"}, "day": {"type": "string", "format": "date"}"#, "")),
-        Press(Key::Tab), Press(Key::Down), Press(Key::BackTab), See, Press(Key::Esc),
-    ];
     a_form_that_was_not_sent_can_be_gone_through: 80, [
         Asks(vacation(true)), Press(Key::Ctrl('s')), Press(Key::Tab), See, Suggest(1, "", &["June"]), See, Press(Key::BackTab),
         Suggest(0, "", &["Basel"]), See, Press(Key::Tab), Press(Key::Ctrl('s')), See, Press(Key::Esc),
@@ -592,9 +575,6 @@ screens! {
     ];
     nothing_is_suggested_where_nobody_does: 80, [
         Asks(vacation(false)), Type("Ba"), Suggest(0, "Ba", &["Barcelona"]), See, Press(Key::Esc),
-    ];
-    a_request_that_is_edited_is_sent: 80, [
-        Asks(edited()), Press(Key::Ctrl('s')), Press(Key::F(1)), See, Press(Key::Enter),
     ];
     an_empty_form_takes_a_yes: 80, [Asks(form("Delete it?", "", "")), See, Press(Key::Enter)];
     what_cannot_be_drawn_is_written_as_json: 80, [

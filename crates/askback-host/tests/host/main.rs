@@ -354,22 +354,6 @@ fn vacation(suggests: bool) -> Question {
 }
 
 /// A request that the user edits before it is sent.
-fn edited() -> Question {
-    let ask = Ask::Arguments {
-        about: None,
-        schema: FormSchema::new([Field::new("request", TextField::default())]),
-        preset: Content::from_iter([("request".to_owned(), json!(r#"{"method":"tools/list"}"#))]),
-        suggests: false,
-        given: Content::new(),
-        is_destructive: false,
-    };
-    Question {
-        call: None,
-        key: None,
-        ask,
-    }
-}
-
 fn suggested(field: usize, text: &str, values: &[&str]) -> Event {
     Event::Suggested(Suggestions {
         field,

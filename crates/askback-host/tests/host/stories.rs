@@ -373,7 +373,7 @@ fn on_the_screen(story: &Story<'_>) -> Vec<String> {
     let shown = Limits::default().host.message_shown;
     let mut seat = OnScreen {
         talk: Conversation::new(Server::new(desk(story))),
-        screen: Screen::new(shown, evening().today()),
+        screen: Screen::new(shown),
         page: Page::new(look),
         replies: Vec::new(),
     };
@@ -525,7 +525,7 @@ fn a_sampling_request_runs_only_after_both_ends_were_seen() {
         let shown = Limits::default().host.message_shown;
         let mut seat = OnScreen {
             talk: Conversation::new(Server::new(desk(&story))),
-            screen: Screen::new(shown, evening().today()),
+            screen: Screen::new(shown),
             page: Page::new(look),
             replies: Vec::new(),
         };
@@ -562,7 +562,7 @@ fn a_muted_server_leaves_a_line_for_its_questions() {
         lines += told.matches("cancelled (muted)").count();
     }
     assert_eq!(lines, most, "the number of lines is bounded");
-    desk.answer_as(desk.stance());
+    desk.unmute();
     desk.update(Event::Asked(2000, booking()));
     assert!(desk.front().is_some(), "it may ask again");
 }

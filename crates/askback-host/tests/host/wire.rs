@@ -33,13 +33,17 @@ fn shown(put: impl FnOnce(&mut Page)) -> String {
     page.take().to_string()
 }
 
+fn put(page: &mut Page, wire: &Wire, shown: wire::MessageSelection) {
+    wire::put(page, wire, shown).expect("there are some");
+}
+
 const CALL: &str = r#"> {"id":1,"method":"tools/call","params":{"name":"book"}}"#;
 
 /// Checks the list of these messages, without its last line.
 #[track_caller]
 fn check(messages: &[&str], expected: &[&str]) {
     let wire = session(messages, 1 << 20);
-    let rows = shown(|page| wire::list(page, &wire, None));
+    let rows = shown(|page| put(page, &wire, wire::MessageSelection::All));
     let rows: Vec<_> = rows.lines().collect();
     assert_eq!(rows[..rows.len() - 1], *expected);
 }
@@ -163,36 +167,6 @@ fn a_log_line_is_shown_at_its_position() {
 }
 
 #[test]
-fn a_notification_of_an_unknown_call_is_listed_with_the_only_call_around_it() {
-    const ODD: &str = r#"< {"method":"notifications/x"}"#;
-    check(
-        &[
-            CALL,
-            ODD,
-            r#"> {"id":2,"method":"tools/call","params":{"name":"ring"}}"#,
-            // Two calls are open.
-            ODD,
-            r#"< {"id":1,"result":{}}"#,
-            ODD,
-            ODD,
-            r#"< {"id":2,"result":{}}"#,
-            ODD,
-        ],
-        &[
-            "   1    0.000    55 B → | tools/call book",
-            "   2    0.250    28 B ← | notifications/x",
-            "   5    1.000    20 B ← | result, after 1.000 s",
-            "   3    0.500    55 B → | tools/call ring",
-            "   6    1.250    28 B ← | notifications/x",
-            "   7    1.500    28 B ← | notifications/x",
-            "   8    1.750    20 B ← | result, after 1.250 s",
-            "   4    0.750    28 B ← | notifications/x",
-            "   9    2.000    28 B ← | notifications/x",
-        ],
-    );
-}
-
-#[test]
 fn a_message_of_an_unknown_call_is_shown_alone() {
     // Two calls are open, and either may ask.
     check(
@@ -231,43 +205,6 @@ fn a_state_is_of_the_call_it_came_from_and_no_other() {
 }
 
 #[test]
-fn a_side_connection_has_its_own_requests() {
-    let mut wire = Wire::new(SystemTime::UNIX_EPOCH, 1 << 20);
-    let at = Duration::from_secs;
-    let ask = br#"{"id":1,"method":"tools/call","params":{"name":"book"}}"#;
-    let answer = br#"{"id":1,"result":{}}"#;
-    wire.take(&WireEvent::Sent(ask), at(0));
-    // A request without a response.
-    wire.take_beside(&WireEvent::Sent(ask), at(1));
-    wire.begin_beside();
-    wire.take_beside(&WireEvent::Sent(ask), at(2));
-    wire.take_beside(&WireEvent::Received(answer), at(3));
-    wire.take(&WireEvent::Received(answer), at(4));
-    let found: Vec<_> = wire
-        .entries()
-        .map(|entry| {
-            let line = wire::line(wire.began(), entry);
-            let line: Value = serde_json::from_str(&line).expect("it is JSON");
-            (
-                entry.is_beside(),
-                line["beside"].clone(),
-                line["call"].clone(),
-                line["after"].clone(),
-            )
-        })
-        .collect();
-    let (no, yes) = (Value::Null, Value::Bool(true));
-    let expected = [
-        (false, no.clone(), json!(1), no.clone()),
-        (true, yes.clone(), json!(2), no.clone()),
-        (true, yes.clone(), json!(3), no.clone()),
-        (true, yes, json!(3), json!(1.0)),
-        (false, no, json!(1), json!(4.0)),
-    ];
-    assert_eq!(found, expected);
-}
-
-#[test]
 fn the_oldest_messages_go_first_and_that_is_said() {
     let call = CALL.to_owned();
     let messages = vec![call.as_str(); 100];
@@ -275,18 +212,18 @@ fn the_oldest_messages_go_first_and_that_is_said() {
     let kept: Vec<_> = wire.entries().map(wire::Entry::number).collect();
     assert_eq!(kept, (84..=100).collect::<Vec<_>>());
     assert_eq!(wire.dropped(), 83);
-    let rows = shown(|page| wire::list(page, &wire, Some(3)));
-    assert_eq!(
-        rows.lines().collect::<Vec<_>>(),
-        [
-            "  The first 83 messages were dropped: askback keeps 10.0 kB of messages.",
-            "  14 messages before; /wire all shows them",
-            "  98   24.250    55 B → | tools/call book",
-            "  99   24.500    55 B → | tools/call book",
-            " 100   24.750    55 B → | tools/call book",
-            "  /wire N shows one whole; /wire save FILE writes all of them",
-        ]
-    );
+    let rows = shown(|page| put(page, &wire, wire::MessageSelection::Last));
+    let rows: Vec<_> = rows.lines().collect();
+    let dropped = "  The first 83 messages were dropped: askback keeps 10.0 kB of messages.";
+    assert_eq!(rows[0], dropped);
+    assert_eq!(rows[1], "  84   20.750    55 B → | tools/call book");
+    assert_eq!(rows.len(), 17 + 2);
+    let wire = session(&messages, 1 << 20);
+    let rows = shown(|page| put(page, &wire, wire::MessageSelection::Last));
+    let rows: Vec<_> = rows.lines().collect();
+    assert_eq!(rows[0], "  70 messages before; /wire all shows them");
+    assert_eq!(rows[1], "  71   17.500    55 B → | tools/call book");
+    assert_eq!(rows.len(), 30 + 2);
     let long = format!("> {{\"id\":1,\"method\":\"{}\"}}", "x".repeat(20_000));
     assert_eq!(session(&[&long], 10_000).entries().count(), 0);
 }
@@ -298,13 +235,12 @@ fn a_message_is_shown_whole_with_what_acts_or_hides_escaped() {
         "< {{\"id\":1,\"result\":{{\"requestState\":\"{state}\",\"text\":\"\u{202e}a\",\"n\":1.50}}}}"
     );
     let wire = session(&[CALL, &message], 1 << 20);
-    let entry = wire.get(2).expect("it is kept");
-    let rows = shown(|page| wire::whole(page, &wire, entry));
+    let rows = shown(|page| put(page, &wire, wire::MessageSelection::One(2)));
     assert_eq!(
         rows.lines().collect::<Vec<_>>(),
         [
             "Message 2, received at 1970-01-01T00:00:00.25Z, 72 B",
-            "  after 0.250 s",
+            "  0.250 s after its request",
             "  part of what began with message 1",
             "  requestState: 10 characters",
             "| {",
@@ -352,7 +288,7 @@ fn messages_are_found_by_their_method_or_a_word_of_their_line() {
             1 << 20,
         );
         let wanted = wire::MessageSelection::typed(text).expect("it is wanted");
-        let rows = shown(|page| wire::put(page, &wire, wanted).expect("there are some"));
+        let rows = shown(|page| put(page, &wire, wanted));
         let rows: Vec<_> = rows.lines().collect();
         assert_eq!(rows, expected, "{text}");
     }
@@ -377,7 +313,7 @@ fn messages_are_found_by_their_method_or_a_word_of_their_line() {
             "  that are kept.",
         ],
     );
-    for line in ["save a", "edit", "all 1", "1 2"] {
+    for line in ["save a", "all 1", "1 2"] {
         assert_eq!(wire::MessageSelection::read(line), None, "{line}");
     }
 }

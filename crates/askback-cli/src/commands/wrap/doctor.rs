@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use askback_check::find_program;
 use askback_host::{
     page::{Page, Style, out},
     text::{Words, given, line},
@@ -10,10 +11,7 @@ use askback_host::{
 use clap::ValueEnum as _;
 use serde_json::Value;
 
-use super::{
-    install::{ClientFile, find_program},
-    policy,
-};
+use super::{install::ClientFile, policy};
 use crate::{
     error::{Error, Outcome},
     known_clients::KnownClient,

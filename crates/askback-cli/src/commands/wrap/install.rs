@@ -2,9 +2,10 @@
 
 use std::{
     env, fs,
-    path::{Path, PathBuf},
+    path::PathBuf,
 };
 
+use askback_check::find_program;
 use askback_host::{
     page::{Page, out},
     text::{given, line},
@@ -320,28 +321,4 @@ fn program(is_of_project: bool) -> Result<String, Error> {
     text.ok_or_else(|| {
         Error::usage("the path of askback is not valid UTF-8, so it cannot be written to the file")
     })
-}
-
-/// Finds a program by its path, or as a shell does.
-pub fn find_program(name: &str) -> Option<PathBuf> {
-    if Path::new(name).components().count() > 1 {
-        return Some(PathBuf::from(name)).filter(|path| path.is_file());
-    }
-    let folders = env::var_os("PATH")?;
-    let names = [
-        name.to_owned(),
-        format!("{name}{}", env::consts::EXE_SUFFIX),
-    ];
-    let names = names
-        .into_iter()
-        .chain(cfg!(windows).then(|| format!("{name}.cmd")));
-    let names: Vec<_> = names.collect();
-    env::split_paths(&folders)
-        .flat_map(|folder| {
-            names
-                .iter()
-                .map(move |name| folder.join(name))
-                .collect::<Vec<_>>()
-        })
-        .find(|path| path.is_file())
 }

@@ -229,35 +229,6 @@ fn a_server_dies_before_its_tool_is_called() {
 }
 
 #[test]
-fn a_server_dies_while_a_result_is_looked_through() {
-    let text = "A room.\n".repeat(40);
-    let called = json!({"content": [{"type": "text", "text": text}]});
-    tell(&Story {
-        name: "dies_in_the_pager",
-        server: Server::Says(&[("tools/call", called)], &[]),
-        opens: true,
-        full: &[
-            Until("zoo> "),
-            Press("/call t"),
-            Until("zoo> /call t"),
-            Press(ENTER),
-            Until("more rows; /more"),
-            Press("/more"),
-            Until("zoo> /more"),
-            Press(ENTER),
-            Until("in-the-pager"),
-            See,
-            Kill,
-            Press(ENTER),
-            Until("went away"),
-            See,
-            Press(CTRL_D),
-        ],
-        ..UNTOLD
-    });
-}
-
-#[test]
 fn a_call_whose_server_died_between_two_questions_is_made_again() {
     let other = form("q2", "How far?", &json!({"km": {"type": "integer"}}), &[]);
     let rounds = [asks(&[name()]), "once\n".to_owned(), asks(&[other])];

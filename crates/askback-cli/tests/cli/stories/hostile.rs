@@ -154,11 +154,8 @@ fn every_string_of_a_server_is_shown_by_its_characters_in_a_conversation() {
             Press("/more"),
             Until("zoo> /more"),
             Press(ENTER),
-            Until("in-the-pager"),
-            // The pager.
-            See,
-            Press(ENTER),
             Until("Type to filter"),
+            See,
             // The response to the handshake, as received.
             Press("/wire 2"),
             Until("zoo> /wire 2"),

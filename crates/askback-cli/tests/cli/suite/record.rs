@@ -53,12 +53,6 @@ fn no_other_client_is_played_in_a_recording() {
         let ran = run.and(&RECORD).input(&lines).on_travel().expect(2);
         ran.says("a recording has one client\n");
     }
-    let lines = "/as decline\n/call tailor_trip destination=Rome\n/as me\n";
-    let run = Run::new("record-as-decline", &["open"]).and(&RECORD);
-    let ran = run.input(lines).on_travel().expect(3);
-    let suite = recorded(&ran);
-    assert!(suite.contains("decline: true"), "{suite}");
-    test("as-decline", &suite).expect(0);
 }
 
 /// A server that speaks a newer revision from its second start on.

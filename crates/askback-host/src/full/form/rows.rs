@@ -168,9 +168,6 @@ impl FormView {
             let row = below().ours(Style::Dim, words!("{} ", pattern.label));
             rows.push(row.peer(Style::Dim, &pattern.text, columns));
         }
-        if let Some(calendar) = &self.calendar {
-            rows.extend(calendar.rows(columns, begins));
-        }
         if listed && !is_text {
             choices.list(&below(), rows);
         }
@@ -220,9 +217,6 @@ impl FormView {
             // What is sent for `tomorrow`.
             _ if has_focus && self.reads_otherwise(field) => {
                 Some((Style::Dim, words!("→ {}", given(field.text.raw()))))
-            }
-            (_, Some(bounds)) if has_focus && field.input == Input::Date => {
-                Some((Style::Dim, words!("{} · ↓ calendar", *bounds)))
             }
             _ if has_focus && field.required && is_empty => {
                 Some((Style::Dim, words!("{}, required", field.hint)))
