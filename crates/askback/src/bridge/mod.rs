@@ -29,7 +29,7 @@ mod upstream;
 use std::{
     future::{Future, pending},
     io, iter,
-    pin::pin,
+    pin::{Pin, pin},
     sync::{Arc, OnceLock},
 };
 
@@ -283,13 +283,27 @@ impl Bridge {
         let Some(client) = received else {
             return Ok(());
         };
-        let session = Session::new(
+        let session = self.session(&client);
+        self.serve_client(ends, client, session, signal).await
+    }
+
+    fn session(&self, client: &ClientGreeting) -> Arc<Session> {
+        Arc::new(Session::new(
             Arc::clone(&self.answers),
             self.event.clone(),
             client.info.clone(),
             self.limits.asking.clone(),
-        );
-        let session = Arc::new(session);
+        ))
+    }
+
+    /// Connects a client that has described itself to the server, and serves it.
+    async fn serve_client(
+        &self,
+        mut ends: ChannelEnds,
+        client: ClientGreeting,
+        session: Arc<Session>,
+        mut signal: Pin<&mut (impl Future<Output = ()> + Send)>,
+    ) -> io::Result<()> {
         let _ending = EndCalls(Arc::clone(&session));
         let (mut kept, mut replaced) = (Vec::new(), None);
         let connected = {
