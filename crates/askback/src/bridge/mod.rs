@@ -42,6 +42,7 @@ use askback_core::{
     },
     revision::{Era, Revision},
 };
+use tokio::time::timeout;
 
 pub use self::hold::Hold;
 pub use crate::server::forward::{Forward, ForwardClient, ForwardCtx, Forwarded};
@@ -318,8 +319,17 @@ impl Bridge {
                 tokio::select! {
                     biased;
                     () = &mut signal => return Ok(()),
-                    greeting = greeting::replaced(&mut ends, &mut kept, &self.limits), if may_be_replaced => {
-                        replaced = Some(greeting);
+                    greeting = greeting::keep(&mut ends, &mut kept, &self.limits, may_be_replaced) => {
+                        if greeting.is_some() {
+                            replaced = greeting;
+                            continue;
+                        }
+                        // The client has gone, or has closed its side right after its last request.
+                        let limit = self.limits.server.drain;
+                        match timeout(limit, &mut connecting).await {
+                            Ok(connected) => break connected,
+                            Err(_) => return Ok(()),
+                        }
                     }
                     connected = &mut connecting => break connected,
                 }
