@@ -534,3 +534,6 @@ fn union(one: &ClientCapabilities, other: &ClientCapabilities) -> ClientCapabili
     both.roots = both.roots.or_else(|| other.roots.clone());
     both
 }
+
+#[cfg(test)]
+mod tests;

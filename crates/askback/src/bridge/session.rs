@@ -229,6 +229,19 @@ impl Session {
         &self.tasks
     }
 
+    /// The number of calls, parked calls, held calls, held calls with work, and tasks.
+    #[cfg(test)]
+    pub(super) fn open_work(&self) -> [usize; 5] {
+        let [held, live] = self.live_calls.count();
+        [
+            self.calls().len(),
+            self.parks.count(),
+            held,
+            live,
+            self.tasks.count(),
+        ]
+    }
+
     async fn elicit(&self, question: HostQuestion) -> Result<ElicitResult> {
         match self.ask(question, None).await? {
             InputResponse::Elicit(answer) => Ok(answer),
