@@ -336,7 +336,7 @@ impl Session {
             return false;
         }
         let took = u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
-        let answer = mark_refusal(answer.clone(), Some(took), &self.limits);
+        let answer = mark_refusal(answer.clone(), Some(took), Some(&self.info), &self.limits);
         let answer = answer.decode::<ElicitResult>().ok();
         let by = answer.and_then(|answer| answer.meta?.answered_by());
         by == Some(AnswerSource::Client)
