@@ -111,6 +111,9 @@ pub struct Headless {
     /// The command, or a description.
     pub run: &'static str,
     pub answer: HeadlessAnswer,
+    /// The time within which it answers, in milliseconds, if a person can be as fast.
+    #[serde(default)]
+    pub within: Option<u64>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
@@ -330,8 +333,11 @@ impl ValueEnum for &'static KnownClient {
 mod tests {
     use askback::{
         forms::Dialect,
-        internal::wire::{dialect, dialect_of_client},
-        protocol::Implementation,
+        internal::{
+            ask::unshown_refusal,
+            wire::{dialect, dialect_of_client},
+        },
+        protocol::{ElicitAction, Implementation},
     };
 
     use super::*;
@@ -366,6 +372,27 @@ mod tests {
                 ..all
             };
             assert_eq!(known, expected, "{}", client.name);
+        }
+    }
+
+    /// The library repeats which refusals are a client's own.
+    #[test]
+    fn the_library_knows_the_refusals_that_are_as_slow_as_a_persons() {
+        for client in KnownClient::all() {
+            let introduced = client.info.map(|info| Implementation::new(info, "1"));
+            let recorded = client.headless.and_then(|headless| {
+                let action = match headless.answer {
+                    HeadlessAnswer::Cancels => ElicitAction::Cancel,
+                    HeadlessAnswer::Declines => ElicitAction::Decline,
+                };
+                Some((action, Duration::from_millis(headless.within?)))
+            });
+            assert_eq!(
+                unshown_refusal(introduced.as_ref()),
+                recorded,
+                "{}",
+                client.name
+            );
         }
     }
 

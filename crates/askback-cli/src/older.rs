@@ -3,7 +3,7 @@
 
 use std::{collections::BTreeMap, path::PathBuf, time::SystemTime};
 
-use askback::{Revision, client::Client, internal::quote::clipped, keys::state_dir};
+use askback::{Revision, internal::quote::clipped, keys::state_dir, protocol::Implementation};
 use askback_host::{text::Words, words};
 use serde::{Deserialize, Serialize};
 
@@ -84,10 +84,9 @@ struct OlderServer {
 const CLAIMS_BYTES: usize = 256;
 
 /// The name and version in the greeting of a server.
-pub fn claims(client: &Client) -> Option<String> {
-    let server = client.server_info()?;
+pub fn claims(server: &Implementation) -> String {
     let claims = format!("{} {}", server.name, server.version);
-    Some(clipped(&claims, CLAIMS_BYTES))
+    clipped(&claims, CLAIMS_BYTES)
 }
 
 #[derive(Debug, Clone)]

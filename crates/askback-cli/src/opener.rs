@@ -112,7 +112,7 @@ impl Opener {
                     older.forget();
                 }
             })?;
-            older.greeted(older::claims(&client));
+            older.greeted(client.server_info().as_ref().map(older::claims));
             Ok(client)
         }))
     }

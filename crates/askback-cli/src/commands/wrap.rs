@@ -24,7 +24,7 @@ use crate::receipts;
 use askback::Limits;
 use askback::{
     BoxFuture,
-    bridge::{Answers, Bridge, Hold, NoAnswers, Withdrawal},
+    bridge::{Answers, Bridge, Hold, NoAnswers, OlderSign, Withdrawal},
     client::HostQuestion,
     protocol::{
         AnswerSource, ClientCapabilities, HasMeta as _, Implementation, InputRequest,
@@ -384,12 +384,16 @@ pub async fn run(mut args: WrapArgs, outcome: &mut Outcome) -> Result<(), Error>
         .on_event(move |event| events.event(event))
         .mark_clients(MARK)
         .asks_in_older(
-            move |failure| match failure {
-                Some(said) => older::is_surely_meant(said),
-                None => older.is_older(now()),
+            move |sign| match sign {
+                OlderSign::Connecting => older.is_older(now()),
+                OlderSign::Greeting(server) => {
+                    older.greeted(server.map(older::claims));
+                    older.is_older(now())
+                }
+                OlderSign::Failure(said) => older::is_surely_meant(said),
             },
-            move || {
-                found.keep(None, now());
+            move |server| {
+                found.keep(server.map(older::claims), now());
                 note(words!(
                     "the server can ask up to {} only, and is connected in it",
                     older::REVISION.as_str()

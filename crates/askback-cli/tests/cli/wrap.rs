@@ -272,6 +272,42 @@ fn a_server_that_can_ask_in_2025_11_25_only_is_connected_in_it() {
     let mut client = start();
     assert_eq!(client.call("order", &json!({})), "ordered");
     client.end();
+    // Another version of the server is asked in the newest revision at once.
+    let updated = SERVER
+        .replace(r#""version":"1""#, r#""version":"2""#)
+        .replace(r#""isError":true,"#, "")
+        .replace("elicitation via server-initiated requests", "a call");
+    scratch.file("server.sh", &updated);
+    let unasked = "a call is unavailable on 2026-07-28 connections.";
+    for _ in 0..2 {
+        let mut client = start();
+        assert_eq!(client.call("order", &json!({})), unasked);
+        client.end();
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_server_that_has_not_greeted_ends_with_its_client() {
+    use rustix::process::{Pid, test_kill_process};
+
+    let scratch = Scratch::new("wrap-silent");
+    let pipe = scratch.path("pid");
+    let made = Command::new("mkfifo").arg(&pipe).status();
+    assert!(made.expect("the system has pipes").success());
+    let words = ["--", "sh", "-c", "echo $$ > pid; exec tail -f /dev/null"];
+    let mut client = Client::start(&scratch, "2025-11-25", &words, &[]);
+    let params = json!({
+        "protocolVersion": "2025-11-25",
+        "capabilities": {},
+        "clientInfo": {"name": "old", "version": "1"},
+    });
+    client.say(&json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params}));
+    let written = fs::read_to_string(pipe).expect("the server writes it");
+    client.end();
+    let server = Pid::from_raw(written.trim().parse().expect("it is a number"));
+    let server = server.expect("it is not 0");
+    assert!(test_kill_process(server).is_err(), "the server goes on");
 }
 
 #[test]

@@ -32,7 +32,7 @@ pub use flow::{Flow, OpenQuestion, Release, SlotId, Verdict};
 pub use journal::{Entry, QuestionDigest, RecordedAnswer, Reply, Settlement};
 pub use principal::Principal;
 pub use question::{CheckedAnswer, CheckedRequest, Question, UnusableAnswer, check_form};
-pub use reading::mark_refusal;
+pub use reading::{mark_refusal, unshown_refusal};
 pub use state::{FlowId, FlowState, Identity, OpenEntry, TimerEntry, TokenId};
 
 /// A time, in milliseconds since the Unix epoch.

@@ -1,13 +1,14 @@
 //! The members of an answer that are read and stored. All others are dropped on arrival.
 
 use alloc::boxed::Box;
+use core::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
 use super::Millis;
 use crate::{
     limits::AskingLimits,
-    protocol::{AnswerSource, ElicitAction, ElicitResult, Meta, RawJson},
+    protocol::{AnswerSource, ElicitAction, ElicitResult, Implementation, Meta, RawJson},
     quote::clipped,
 };
 
@@ -52,10 +53,22 @@ pub(super) fn only_of_answer(meta: Option<Box<Meta>>, limits: &AskingLimits) -> 
 
 /// Marks a refusal as the client's own if it came faster than a person can react and the client
 /// does not say who declined: clients that declare elicitation but have no user decline by
-/// themselves. `took` is the time from the question to the answer, if known.
+/// themselves. `took` is the time from the question to the answer, if known. For some clients it
+/// may be longer: see [`unshown_refusal`].
 #[must_use]
-pub fn mark_refusal(answer: RawJson, took: Option<Millis>, limits: &AskingLimits) -> RawJson {
-    if took.is_none_or(|took| u128::from(took) >= limits.person_reaction.as_millis()) {
+pub fn mark_refusal(
+    answer: RawJson,
+    took: Option<Millis>,
+    client: Option<&Implementation>,
+    limits: &AskingLimits,
+) -> RawJson {
+    let Some(took) = took.map(Duration::from_millis) else {
+        return answer;
+    };
+    let reaction = limits.person_reaction;
+    let slow =
+        unshown_refusal(client).filter(|(_, longest)| !reaction.is_zero() && took < *longest);
+    if took >= reaction && slow.is_none() {
         return answer;
     }
     let Ok(result) = answer.decode::<ElicitResult>() else {
@@ -66,5 +79,21 @@ pub fn mark_refusal(answer: RawJson, took: Option<Millis>, limits: &AskingLimits
     if result.action == ElicitAction::Accept || result.content.is_some() || is_persons {
         return answer;
     }
+    let is_known = slow.is_some_and(|(action, _)| action == result.action);
+    if took >= reaction && !is_known {
+        return answer;
+    }
     RawJson::new(&result.answered_by(AnswerSource::Client)).unwrap_or(answer)
+}
+
+/// Returns how a client refuses a question that it does not show, and within what time, if it is
+/// known to take longer than [`AskingLimits::person_reaction`].
+#[must_use]
+pub fn unshown_refusal(client: Option<&Implementation>) -> Option<(ElicitAction, Duration)> {
+    match client?.name.as_str() {
+        // fast-agent 0.10.48 prepares the form for 0.1 to 0.6 s before it notices that it has no
+        // terminal. At a terminal, a person sees the form no sooner.
+        "fast-agent-mcp" => Some((ElicitAction::Cancel, Duration::from_millis(1500))),
+        _ => None,
+    }
 }

@@ -3,7 +3,7 @@
 use askback_core::{
     ask::mark_refusal,
     limits::Limits,
-    protocol::{AnswerSource, ElicitResult, RawJson},
+    protocol::{AnswerSource, ElicitResult, Implementation, RawJson},
 };
 use proptest::{prelude::*, test_runner::TestRunner};
 use serde_json::{Value, json};
@@ -12,8 +12,15 @@ use crate::proptest_config;
 
 /// Who gave this answer so many milliseconds after the question.
 fn source(answer: &Value, took: u64) -> Option<AnswerSource> {
+    source_at("unknown", answer, took)
+}
+
+/// Who gave this answer at the client with this name.
+fn source_at(client: &str, answer: &Value, took: u64) -> Option<AnswerSource> {
     let answer = RawJson::new(answer).expect("it is JSON");
-    let marked = mark_refusal(answer, Some(took), &Limits::default().asking);
+    let client = Implementation::new(client, "1");
+    let limits = Limits::default().asking;
+    let marked = mark_refusal(answer, Some(took), Some(&client), &limits);
     let marked: ElicitResult = marked.decode().expect("it is an answer");
     marked.meta?.answered_by()
 }
@@ -34,6 +41,35 @@ fn clients_that_refuse_by_themselves_are_told_from_a_person() {
         assert_eq!(by, Some(AnswerSource::Client), "{client}");
         assert_eq!(source(&answer, 1_000), None, "a person: {action}");
     }
+}
+
+#[test]
+fn a_client_that_is_known_to_refuse_slowly_is_told_from_a_person() {
+    let (cancel, decline) = (json!({"action": "cancel"}), json!({"action": "decline"}));
+    let reason = json!({"action": "cancel", "_meta": {"dev.askback/reason": "later"}});
+    let accept = json!({"action": "accept"});
+    let by_client = Some(AnswerSource::Client);
+    // Without a terminal it took 136 and 589 ms. At a terminal, a person took 22 s.
+    for (answer, took, by) in [
+        (&cancel, 136, by_client),
+        (&cancel, 589, by_client),
+        (&cancel, 1_500, None),
+        (&cancel, 21_979, None),
+        (&decline, 136, by_client),
+        (&decline, 589, None),
+        (&reason, 589, None),
+        (&accept, 589, None),
+    ] {
+        let source = source_at("fast-agent-mcp", answer, took);
+        assert_eq!(source, by, "{took} ms: {answer}");
+    }
+    let answer = RawJson::new(&cancel).expect("it is JSON");
+    let mut limits = Limits::default().asking;
+    limits.person_reaction = std::time::Duration::ZERO;
+    let client = Implementation::new("fast-agent-mcp", "1");
+    let marked = mark_refusal(answer, Some(0), Some(&client), &limits);
+    let marked: ElicitResult = marked.decode().expect("it is an answer");
+    assert!(marked.meta.is_none(), "each answer is a person's");
 }
 
 /// How fast a practised person answers, in milliseconds: noticing the question takes 200 or more, each word 60 or more

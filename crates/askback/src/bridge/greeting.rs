@@ -62,21 +62,24 @@ pub(super) async fn receive(
     }
 }
 
-/// Waits for `initialize` while the bridge connects to the server. A client that sends it after another request has given
-/// that request up, and expects no response to it: the SDK for Rust does so after ten seconds. Other messages are kept.
-pub(super) async fn replaced(
+/// Keeps the messages that arrive while the bridge connects to the server. Returns `None` if the channel ends.
+///
+/// With `may_be_replaced`, returns the first `initialize`. A client that sends it after another request has given
+/// that request up, and expects no response to it: the SDK for Rust does so after ten seconds.
+pub(super) async fn keep(
     ends: &mut ChannelEnds,
     kept: &mut Vec<Vec<u8>>,
     limits: &Limits,
-) -> ClientGreeting {
-    while kept.len() < MAX_KEPT_MESSAGES
-        && let Some(message) = next(ends).await
-    {
-        if let Some(greeting) = ClientGreeting::read(&message, limits)
+    may_be_replaced: bool,
+) -> Option<ClientGreeting> {
+    while kept.len() < MAX_KEPT_MESSAGES {
+        let message = next(ends).await?;
+        if may_be_replaced
+            && let Some(greeting) = ClientGreeting::read(&message, limits)
             && greeting.revision.era() == Era::Legacy
         {
             kept.clear();
-            return greeting;
+            return Some(greeting);
         }
         kept.push(message);
     }

@@ -119,6 +119,13 @@ impl LiveCalls {
         call.map(|call| call.withdrawal.clone()).unwrap_or_default()
     }
 
+    /// The calls that are held, and those whose work goes on.
+    #[cfg(test)]
+    pub(super) fn count(&self) -> [usize; 2] {
+        let state = self.lock();
+        [state.held.count(), state.live.len()]
+    }
+
     fn forget(&self, call: &LiveCall) {
         let mut state = self.lock();
         state.held.forget(call.id);

@@ -173,6 +173,11 @@ impl HeldCalls {
         at.is_some_and(|at| self.expired.remove(at).is_some())
     }
 
+    #[cfg(test)]
+    pub(super) fn count(&self) -> usize {
+        self.calls.len()
+    }
+
     pub(super) fn forget(&mut self, id: u64) {
         self.calls.remove(&id);
     }

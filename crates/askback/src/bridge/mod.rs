@@ -29,7 +29,7 @@ mod upstream;
 use std::{
     future::{Future, pending},
     io, iter,
-    pin::pin,
+    pin::{Pin, pin},
     sync::{Arc, OnceLock},
 };
 
@@ -42,6 +42,7 @@ use askback_core::{
     },
     revision::{Era, Revision},
 };
+use tokio::time::timeout;
 
 pub use self::hold::Hold;
 pub use crate::server::forward::{Forward, ForwardClient, ForwardCtx, Forwarded};
@@ -147,16 +148,24 @@ impl Answers for NoAnswers {
 /// How calls of a client are held, by its description and whether it takes progress.
 type HoldFor = Arc<dyn Fn(&Implementation, bool) -> Hold + Send + Sync>;
 
-/// Whether a server asks only on a session, by the text of a failed call.
-type IsOlder = Arc<dyn Fn(Option<&str>) -> bool + Send + Sync>;
+/// What is known when a server may be one that speaks 2026-07-28 but asks only on a session: see
+/// [`Bridge::asks_in_older`].
+#[derive(Debug, Clone, Copy)]
+pub enum OlderSign<'a> {
+    /// A client of 2026-07-28 connects. The server is not reached yet.
+    Connecting,
+    /// The server was connected with a session because it is known, and this is its name and version now.
+    Greeting(Option<&'a Implementation>),
+    /// A call failed with this text.
+    Failure(&'a str),
+}
 
 /// What recognizes servers that ask only on a session.
 #[derive(Clone)]
 struct OlderRule {
-    /// Whether a server is known for it, or the text of a failed call says so.
-    is_older: IsOlder,
+    is_older: Arc<dyn Fn(OlderSign<'_>) -> bool + Send + Sync>,
     /// Called when such a server was connected with a session.
-    found: Arc<dyn Fn() + Send + Sync>,
+    found: Arc<dyn Fn(Option<&Implementation>) + Send + Sync>,
 }
 
 /// Connects each client to its own upstream server.
@@ -229,16 +238,17 @@ impl Bridge {
         self
     }
 
-    /// Sets what recognizes a server that speaks 2026-07-28 but can ask only in older revisions. `is_older` gets `None`
-    /// when a client of 2026-07-28 connects, and later the text of each call that failed.
+    /// Sets what recognizes a server that speaks 2026-07-28 but can ask only in older revisions.
     ///
-    /// Such a server is connected with a session, if it has sessions, and `found` is called. The call that failed is not repeated, because it
-    /// may have had an effect before it asked. Its result says that it can be made again.
+    /// Such a server is connected with a session, if it has sessions, and `found` gets its name and version. The call that failed is not repeated,
+    /// because it may have had an effect before it asked. Its result says that it can be made again. A server that is known
+    /// when a client connects is asked for a session first, and is connected again without one if its greeting shows
+    /// that it has changed.
     #[must_use]
     pub fn asks_in_older(
         mut self,
-        is_older: impl Fn(Option<&str>) -> bool + Send + Sync + 'static,
-        found: impl Fn() + Send + Sync + 'static,
+        is_older: impl Fn(OlderSign<'_>) -> bool + Send + Sync + 'static,
+        found: impl Fn(Option<&Implementation>) + Send + Sync + 'static,
     ) -> Self {
         self.older = Some(OlderRule {
             is_older: Arc::new(is_older),
@@ -283,29 +293,47 @@ impl Bridge {
         let Some(client) = received else {
             return Ok(());
         };
-        let session = Session::new(
+        let session = self.session(&client);
+        self.serve_client(ends, client, session, signal).await
+    }
+
+    fn session(&self, client: &ClientGreeting) -> Arc<Session> {
+        Arc::new(Session::new(
             Arc::clone(&self.answers),
             self.event.clone(),
             client.info.clone(),
             self.limits.asking.clone(),
-        );
-        let session = Arc::new(session);
+        ))
+    }
+
+    /// Connects a client that has described itself to the server, and serves it.
+    async fn serve_client(
+        &self,
+        mut ends: ChannelEnds,
+        client: ClientGreeting,
+        session: Arc<Session>,
+        mut signal: Pin<&mut (impl Future<Output = ()> + Send)>,
+    ) -> io::Result<()> {
         let _ending = EndCalls(Arc::clone(&session));
         let (mut kept, mut replaced) = (Vec::new(), None);
         let connected = {
-            let is_older = self
-                .older
-                .as_ref()
-                .is_some_and(|rule| (rule.is_older)(None));
-            let has_session = client.revision.era() == Era::Legacy || is_older;
-            let mut connecting = pin!(self.connect(&client, &session, has_session));
+            let mut connecting = pin!(self.connect_first(&client, &session));
             loop {
                 let may_be_replaced = client.revision.era() == Era::Modern && replaced.is_none();
                 tokio::select! {
                     biased;
                     () = &mut signal => return Ok(()),
-                    greeting = greeting::replaced(&mut ends, &mut kept, &self.limits), if may_be_replaced => {
-                        replaced = Some(greeting);
+                    greeting = greeting::keep(&mut ends, &mut kept, &self.limits, may_be_replaced) => {
+                        if greeting.is_some() {
+                            replaced = greeting;
+                            continue;
+                        }
+                        // The client has gone, or has closed its side right after its last request.
+                        let limit = self.limits.server.drain;
+                        match timeout(limit, &mut connecting).await {
+                            Ok(connected) => break connected,
+                            Err(_) => return Ok(()),
+                        }
                     }
                     connected = &mut connecting => break connected,
                 }
@@ -329,6 +357,29 @@ impl Bridge {
             older.close().await;
         }
         served
+    }
+
+    /// Opens the first connection to the server.
+    async fn connect_first(
+        &self,
+        client: &ClientGreeting,
+        session: &Arc<Session>,
+    ) -> Result<Client, ClientError> {
+        let is_legacy = client.revision.era() == Era::Legacy;
+        let known = self.older.as_ref().filter(|_| !is_legacy);
+        let known = known.filter(|rule| (rule.is_older)(OlderSign::Connecting));
+        let has_session = is_legacy || known.is_some();
+        let upstream = self.connect(client, session, has_session).await?;
+        let Some(rule) = known else {
+            return Ok(upstream);
+        };
+        let server = upstream.server_info();
+        let is_older = (rule.is_older)(OlderSign::Greeting(server.as_ref()));
+        if is_older || upstream.revision().era() == Era::Modern {
+            return Ok(upstream);
+        }
+        upstream.close().await;
+        self.connect(client, session, false).await
     }
 
     async fn connect(
@@ -510,3 +561,6 @@ fn union(one: &ClientCapabilities, other: &ClientCapabilities) -> ClientCapabili
     both.roots = both.roots.or_else(|| other.roots.clone());
     both
 }
+
+#[cfg(test)]
+mod tests;

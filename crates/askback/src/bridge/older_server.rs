@@ -10,7 +10,7 @@ use serde_json::value::RawValue;
 use tokio::sync::OnceCell;
 
 use super::{
-    ForwardCtx, Forwarded, OlderRule,
+    ForwardCtx, Forwarded, OlderRule, OlderSign,
     held::LiveCall,
     upstream::{Upstream, call_error, is_later_round, target},
 };
@@ -63,12 +63,12 @@ impl OlderServer {
         failure: &str,
     ) -> Option<Result<Forwarded>> {
         target(request)?;
-        if !(self.rule.is_older)(Some(failure)) {
+        if !(self.rule.is_older)(OlderSign::Failure(failure)) {
             return None;
         }
         let connecting = async {
             let upstream = (self.connect)().await?;
-            (self.rule.found)();
+            (self.rule.found)(upstream.client.server_info().as_ref());
             Some(Box::new(upstream))
         };
         let upstream = self.upstream.get_or_init(|| connecting).await.as_ref()?;

@@ -113,6 +113,11 @@ impl Parks {
         }
     }
 
+    #[cfg(test)]
+    pub(super) fn count(&self) -> usize {
+        self.lock().len()
+    }
+
     fn lock(&self) -> MutexGuard<'_, HashMap<String, Arc<Park>>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -229,6 +229,19 @@ impl Session {
         &self.tasks
     }
 
+    /// The number of calls, parked calls, held calls, held calls with work, and tasks.
+    #[cfg(test)]
+    pub(super) fn open_work(&self) -> [usize; 5] {
+        let [held, live] = self.live_calls.count();
+        [
+            self.calls().len(),
+            self.parks.count(),
+            held,
+            live,
+            self.tasks.count(),
+        ]
+    }
+
     async fn elicit(&self, question: HostQuestion) -> Result<ElicitResult> {
         match self.ask(question, None).await? {
             InputResponse::Elicit(answer) => Ok(answer),
@@ -323,7 +336,7 @@ impl Session {
             return false;
         }
         let took = u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
-        let answer = mark_refusal(answer.clone(), Some(took), &self.limits);
+        let answer = mark_refusal(answer.clone(), Some(took), Some(&self.info), &self.limits);
         let answer = answer.decode::<ElicitResult>().ok();
         let by = answer.and_then(|answer| answer.meta?.answered_by());
         by == Some(AnswerSource::Client)

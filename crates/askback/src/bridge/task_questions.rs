@@ -116,6 +116,11 @@ impl TaskQuestions {
         }
     }
 
+    #[cfg(test)]
+    pub(super) fn count(&self) -> usize {
+        self.lock().len()
+    }
+
     /// The map is never left half-changed, even if a panic poisoned the lock.
     fn lock(&self) -> MutexGuard<'_, BTreeMap<String, TaskRecord>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)

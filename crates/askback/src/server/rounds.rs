@@ -13,7 +13,7 @@ use askback_core::{
     canonical::{self, CanonicalError},
     jsonrpc::ErrorObject,
     limits::AskingLimits,
-    protocol::{InputRequests, InputRequiredResult, InputResponses},
+    protocol::{Implementation, InputRequests, InputRequiredResult, InputResponses},
 };
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use serde::{Deserialize, Serialize};
@@ -121,9 +121,14 @@ impl Rounds {
         }
     }
 
-    pub(super) fn mark_refusals(&mut self, took: Option<Millis>, limits: &AskingLimits) {
+    pub(super) fn mark_refusals(
+        &mut self,
+        took: Option<Millis>,
+        client: Option<&Implementation>,
+        limits: &AskingLimits,
+    ) {
         for answer in self.responses.values_mut() {
-            *answer = mark_refusal(answer.clone(), took, limits);
+            *answer = mark_refusal(answer.clone(), took, client, limits);
         }
     }
 

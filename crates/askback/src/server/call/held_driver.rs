@@ -140,11 +140,13 @@ impl<'a, T: Answer> HeldDriver<'a, T> {
         let clock = Arc::clone(self.call.shared.clock());
         let asked_at = clock.now();
         let asking = self.peer.ask(key, question);
+        let origin = Arc::clone(&self.call.incoming.origin);
         Box::pin(async move {
             match tokio::time::timeout(limit, asking).await {
                 Ok(Reply::Value(answer)) => {
                     let took = clock.now().checked_sub(asked_at);
-                    Reply::Value(mark_refusal(answer, took, &limits.asking))
+                    let client = origin.client.as_ref();
+                    Reply::Value(mark_refusal(answer, took, client, &limits.asking))
                 }
                 Ok(reply) => reply,
                 Err(_) => Reply::TimedOut,

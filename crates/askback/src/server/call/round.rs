@@ -28,7 +28,8 @@ impl<T: Answer> HandlerCall<T> {
                 trace::count_replay(self.incoming.method);
                 let now = self.shared.clock().now();
                 let took = now.checked_sub(state.issued);
-                rounds.mark_refusals(took, &self.limits().asking);
+                let client = self.incoming.origin.client.as_ref();
+                rounds.mark_refusals(took, client, &self.limits().asking);
                 let replies = rounds.replies();
                 let by_hand = state.by_hand.clone();
                 let flow = Flow::resume(state, replies, now, Arc::clone(self.limits()));

@@ -19,6 +19,9 @@ use tokio::time::sleep;
 
 use super::{Seat, Standby, Wire, agreed, modern_meta, serve, to};
 
+/// A client that refuses questions by itself, as slowly as a person.
+const SLOW: &str = "fast-agent-mcp";
+
 /// Answers like a user, after a while.
 struct Person {
     after: Duration,
@@ -99,7 +102,7 @@ impl Held {
             withdrawn: Arc::clone(&withdrawn),
         };
         let bridge: Bridge = to(server).answers(person).hold(move |client, _| {
-            assert_eq!(client.name, "guest");
+            assert!(["guest", SLOW].contains(&&*client.name));
             Hold {
                 after: Duration::from_secs(hold),
                 keep: Duration::from_secs(100),
@@ -236,13 +239,18 @@ async fn what_a_client_of_2026_refuses_at_once_is_asked_here() {
     }
     let forms = json!({"elicitation": {}});
     for up in [Revision::V2025_11_25, Revision::V2026_07_28] {
-        for (reaction, answer, asked, text) in [
-            (20, "cancel", 1, "window: true"),
-            (20, "decline", 1, "window: true"),
-            (2000, "decline", 0, "Nothing was done"),
+        for (client, reaction, answer, asked, text) in [
+            ("guest", 20, "cancel", 1, "window: true"),
+            ("guest", 20, "decline", 1, "window: true"),
+            ("guest", 600, "cancel", 0, "Nothing was done"),
+            ("guest", 2000, "decline", 0, "Nothing was done"),
+            (SLOW, 600, "cancel", 1, "window: true"),
+            (SLOW, 600, "decline", 0, "Nothing was done"),
+            (SLOW, 2000, "cancel", 0, "Nothing was done"),
         ] {
             let cell = [Revision::V2026_07_28, up];
             let mut held = Held::open_with(cell, &forms, 50, 10).await;
+            held.meta["io.modelcontextprotocol/clientInfo"]["name"] = client.into();
             let (asks, _) = held.reserve(1).await;
             let asks = &asks["result"];
             assert_eq!(asks["resultType"], "input_required", "{asks}");
@@ -254,7 +262,11 @@ async fn what_a_client_of_2026_refuses_at_once_is_asked_here() {
             let round = json!({"requestState": asks["requestState"], "inputResponses": answers});
             let (done, _) = held.reserve_round(1, &round).await;
             check(&done["result"], text);
-            assert_eq!(held.counts()[0], asked, "{up:?} {answer} {reaction}");
+            assert_eq!(
+                held.counts()[0],
+                asked,
+                "{up:?} {client} {answer} {reaction}"
+            );
         }
     }
 }

@@ -12,8 +12,9 @@ use askback::{
     transport::{self, Channel},
 };
 use serde_json::{Value, json};
+use tokio::task::JoinHandle;
 
-use super::{Wire, agency, connect, serve, soon, to, to_scripted, willing};
+use super::{Wire, agency, connect, modern_meta, serve, soon, to, to_scripted, willing};
 use crate::client::limits;
 
 const REVISION: Revision = Revision::V2025_11_25;
@@ -197,6 +198,54 @@ async fn the_server_ends_with_its_client() {
     let (_, mut server) = tokio::join!(opening, greeting);
     serving.abort();
     assert_eq!(server.text().await, None);
+}
+
+/// A bridge with a client that has sent its first request. The server has not greeted yet.
+async fn connecting(down: Revision) -> (Wire, Wire, JoinHandle<std::io::Result<()>>) {
+    let (bridge, mut connections) = to_scripted();
+    let (near, serving) = serve(&bridge);
+    let mut client = Wire::new(near);
+    let nothing = json!({});
+    match down {
+        REVISION => client.say_initialize(down, &nothing).await,
+        _ => {
+            let params = json!({"_meta": modern_meta(&nothing)});
+            let list = json!({"jsonrpc": "2.0", "id": 0, "method": "tools/list", "params": params});
+            client.say(&list.to_string()).await;
+        }
+    }
+    let mut server = connections.recv().await.unwrap();
+    server.hear().await;
+    (client, server, serving)
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_server_that_has_not_greeted_ends_with_its_client() {
+    for down in [REVISION, Revision::V2026_07_28] {
+        let (client, mut server, serving) = connecting(down).await;
+        drop(client);
+        soon(serving).await.unwrap().unwrap();
+        while server.text().await.is_some() {}
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_client_that_closes_its_side_at_once_still_gets_a_response() {
+    let (bridge, mut connections) = to_scripted();
+    let (near, serving) = serve(&bridge);
+    let mut client = Wire::new(near);
+    client.say_initialize(REVISION, &json!({})).await;
+    let mut server = connections.recv().await.unwrap();
+    let Wire {
+        mut receiver,
+        mut sender,
+    } = client;
+    sender.close().await.unwrap();
+    server.greet(REVISION).await;
+    let greeting = soon(receiver.receive()).await.unwrap().unwrap();
+    let greeting: Value = serde_json::from_slice(&greeting).unwrap();
+    assert_eq!(greeting["result"]["serverInfo"]["name"], "s");
+    soon(serving).await.unwrap().unwrap();
 }
 
 #[tokio::test]
