@@ -13,6 +13,7 @@ use crate::{
     page::{Page, Rows, Style, out, out::Unwritten},
     remarks::{Remark, Remarks},
     server_id::ServerId,
+    tasks::Tasks,
     text::{Words, given},
     wire::{MessageSelection, SharedWire},
 };
@@ -72,6 +73,9 @@ pub trait Leaf {
 
     /// Receives the messages of a server, for a front end that shows them without a command.
     fn wire(&mut self, _: ServerId, _: &SharedWire) {}
+
+    /// Receives the calls in the background, for a front end that shows them without a command.
+    fn tasks(&mut self, _: &Tasks) {}
 
     /// Whether the prompt lists what the user can type.
     fn shows_offers(&self) -> bool {

@@ -14,6 +14,7 @@ use crate::{
     page::{Page, Rows, out::Unwritten},
     remarks::Remark,
     server_id::ServerId,
+    tasks::Tasks,
     text::Words,
     wire::SharedWire,
 };
@@ -137,6 +138,10 @@ impl Leaf for Leaves {
 
     fn wire(&mut self, server: ServerId, wire: &SharedWire) {
         self.all().for_each(|leaf| leaf.wire(server, wire));
+    }
+
+    fn tasks(&mut self, tasks: &Tasks) {
+        self.all().for_each(|leaf| leaf.tasks(tasks));
     }
 
     fn shows_offers(&self) -> bool {

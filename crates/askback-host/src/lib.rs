@@ -38,6 +38,7 @@ mod server_id;
 mod settling;
 pub mod signals;
 pub mod suggest;
+pub mod tasks;
 pub mod text;
 pub mod text_file;
 pub mod unattended;

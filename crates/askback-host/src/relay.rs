@@ -28,6 +28,7 @@ use crate::{
     folder,
     model::{Ask, Call, Claims, PERSON, Question, Refused, Reply, Typed, Wants, Why},
     receipts::{Receipts, ShownReply, add_receipt},
+    tasks::Tasks,
     text::{Words, given},
     wire::Row,
     words,
@@ -46,6 +47,7 @@ pub struct Relay {
     arrivals: Sender,
     last: Arc<AtomicU64>,
     visited: Arc<Mutex<VecDeque<Visit>>>,
+    tasks: Tasks,
     receipts: Option<Arc<dyn Receipts>>,
 }
 
@@ -84,9 +86,16 @@ impl Relay {
             arrivals,
             last: Arc::default(),
             visited: Arc::default(),
+            tasks: Tasks::default(),
             receipts: None,
         };
         (relay, received)
+    }
+
+    /// The calls that run in the background. Events about them go there and not to the front end,
+    /// and questions for them name them.
+    pub fn tasks(&self) -> &Tasks {
+        &self.tasks
     }
 
     /// The relay of another server, to the same front end. They number questions together.
@@ -346,7 +355,9 @@ impl Relay {
 
     /// Sends an event to the front end.
     pub fn event(&self, event: Event) {
-        self.send(Arrival::Heard(event));
+        if let Some(event) = self.tasks.hear(self.server, event) {
+            self.send(Arrival::Heard(event));
+        }
     }
 
     /// Passes on what was typed in another front end.
@@ -361,7 +372,10 @@ impl Relay {
         link: Option<QuestionLink>,
     ) -> ShownReply {
         let question = Question {
-            call: asked.target.map(call),
+            call: asked.target.map(|target| {
+                let call = call(target);
+                self.tasks.named(self.server, asked.call, call)
+            }),
             key: asked.key,
             ask,
         };

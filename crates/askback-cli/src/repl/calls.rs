@@ -57,7 +57,7 @@ impl Repl<'_> {
         };
         let call = Call::Tool(Box::new(tool), arguments);
         if is_filled {
-            self.write(&call);
+            self.write(&call, "/call");
         }
         self.make(call, false).await
     }
@@ -105,14 +105,17 @@ impl Repl<'_> {
         Ok(Some((arguments, is_filled)))
     }
 
-    /// If the arguments were filled in, prints the line that repeats the call, and adds it to the history. Arguments
-    /// that look like secrets are left out.
-    pub(super) fn write(&mut self, call: &Call) {
+    /// If the arguments were filled in, prints the line that repeats the call with this command, and adds it to the
+    /// history. Arguments that look like secrets are left out.
+    pub(super) fn write(&mut self, call: &Call, command: &str) {
         let line = self.address(call.name());
         let line = line.and_then(|address| line::call(&without_secrets(call.clone()), &address));
-        let Some(line) = line else {
+        let Some(mut line) = line else {
             return;
         };
+        if let (Call::Tool(..), Some(rest)) = (call, line.strip_prefix("/call")) {
+            line = format!("{command}{rest}");
+        }
         let made = match call {
             Call::Tool(..) => "Called ",
             Call::Prompt(..) => "Got ",
@@ -189,7 +192,7 @@ impl Repl<'_> {
         self.session.host.end_call(match &outcome {
             Ok(received) if !received.failed => How::Done,
             Ok(_) => How::Error,
-            Err(error) if error.kind == Kind::Interrupted => How::Stopped,
+            Err(error) if error.kind == Kind::Interrupted && self.at_work() == 0 => How::Stopped,
             Err(_) => How::Failed,
         });
         *said = match &outcome {
@@ -354,7 +357,11 @@ impl Call {
 }
 
 impl LastCall {
-    fn new(call: Call) -> Self {
+    pub(super) fn call(&self) -> &Call {
+        &self.call
+    }
+
+    pub(super) fn new(call: Call) -> Self {
         Self {
             call,
             is_outcome_unknown: false,
@@ -395,7 +402,7 @@ fn of_server(mut result: Value) -> Value {
     result
 }
 
-fn of_tool(
+pub(super) fn of_tool(
     end: Result<client::Received<CallToolResult>, ClientError>,
     recorder: Option<(&mut Recorder, Request<'_>)>,
 ) -> Result<CallOutcome, Error> {
@@ -470,7 +477,7 @@ impl Repl<'_> {
         let is_filled = given != before;
         let call = Call::Prompt(prompt.name.clone(), given);
         if is_filled {
-            self.write(&call);
+            self.write(&call, "/call");
         }
         self.make(call, false).await
     }

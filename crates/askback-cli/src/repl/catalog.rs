@@ -87,6 +87,10 @@ impl Repl<'_> {
                 goes_on: true,
                 arguments: arguments(tool),
                 hints: plain::catalog::hints(tool),
+                others: match client.is_some_and(|client| client.may_be_task(tool)) {
+                    true => other("Call in the background", "/begin", &tool.name),
+                    false => Vec::new(),
+                },
                 ..offer(line::tool, &tool.name, about)?
             })
         });
@@ -120,9 +124,13 @@ impl Repl<'_> {
         all.collect()
     }
 
-    /// Sets the text shown while nothing is typed: servers that are connecting or failed.
+    /// Sets the text shown while nothing is typed: running tasks, and servers that are connecting or failed.
     pub(super) fn describe(&mut self) {
         let mut said = Vec::new();
+        match self.at_work() {
+            0 => {}
+            count => said.push(words!("Tasks at work: {}", count)),
+        }
         let connecting = self.named(|state| matches!(state, State::Connecting));
         if !connecting.is_empty() {
             said.push(words!("Connecting: {}", given(connecting).short()));

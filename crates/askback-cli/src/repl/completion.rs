@@ -469,12 +469,14 @@ mod tests {
         check("/sampling a", &["ask", "always"]);
         check("/roots ", &["add", "remove", "none"]);
         check("/help unsub", &["unsubscribe"]);
+        check("/tasks w", &["wait"]);
+        check("/tasks wait ", &[]);
         check("/tools ", &[]);
         check("/wire a", &["all"]);
         check("/wire tools/", &["tools/list", "tools/call"]);
         check("/prompt p", &["p", "plan"]);
         check("/call t ", &["z=", "a="]);
-        check("/call t a=true ", &["z="]);
+        check("/begin t a=true ", &["z="]);
         check("/call t a:=true z=", &["z=p", "z=q"]);
         check("/call zoo/t a=t", &["a=true"]);
         check("/p ", &["days=", "to="]);

@@ -35,6 +35,22 @@ pub(super) enum Command {
         #[arg(value_name = "KEY=VALUE")]
         arguments: Vec<String>,
     },
+    /// call a tool in the background
+    Begin {
+        /// its name, or SERVER/NAME of another server
+        tool: String,
+        /// an argument, read as the tool declares it; KEY:=JSON gives any value
+        #[arg(value_name = "KEY=VALUE")]
+        arguments: Vec<String>,
+    },
+    /// list the background calls, or show a result
+    #[command(args_conflicts_with_subcommands = true)]
+    Tasks {
+        #[arg(value_name = "N")]
+        number: Option<u32>,
+        #[command(subcommand)]
+        action: Option<TaskAction>,
+    },
     /// list the prompts
     Prompts,
     /// get a prompt, as /NAME does
@@ -140,6 +156,21 @@ pub(super) struct Facts {
     pub(super) is_of_last_call: bool,
 }
 
+/// What `/tasks` does with a call that was begun.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Subcommand)]
+pub(super) enum TaskAction {
+    /// wait for its end
+    Wait {
+        #[arg(value_name = "N")]
+        number: u32,
+    },
+    /// tell the server to stop it
+    Cancel {
+        #[arg(value_name = "N")]
+        number: u32,
+    },
+}
+
 /// A change of the shared folders.
 #[derive(Debug, Clone, PartialEq, Eq, Subcommand)]
 pub(super) enum RootsAction {
@@ -217,7 +248,7 @@ impl Command {
             ..REMOTE
         };
         match self {
-            Self::Call { arguments, .. } => Facts {
+            Self::Call { arguments, .. } | Self::Begin { arguments, .. } => Facts {
                 may_hold_secret: arguments.iter().any(|word| !word.contains('=')),
                 ..REMOTE
             },
@@ -241,6 +272,7 @@ impl Command {
             },
             Self::Wire { .. } | Self::More | Self::Save { .. } => LAST_CALL,
             Self::Unmute
+            | Self::Tasks { .. }
             | Self::Roots { .. }
             | Self::Sampling { .. }
             | Self::Log { level: None }
@@ -259,6 +291,7 @@ impl Command {
     pub(super) fn name(&mut self) -> Option<&mut String> {
         match self {
             Self::Call { tool: name, .. }
+            | Self::Begin { tool: name, .. }
             | Self::Prompt { prompt: name, .. }
             | Self::Read { uri: name }
             | Self::Subscribe { uri: name }
@@ -469,6 +502,21 @@ mod tests {
         check("/log warning", Command::Log { level });
         let permission = Some(Permission::Never);
         check("/sampling never", Command::Sampling { permission });
+        let action = Some(TaskAction::Wait { number: 2 });
+        check(
+            "/tasks 2",
+            Command::Tasks {
+                number: Some(2),
+                action: None,
+            },
+        );
+        check(
+            "/tasks wait 2",
+            Command::Tasks {
+                number: None,
+                action,
+            },
+        );
         check("/roots ../a add -b", roots(&["../a", "add", "-b"], None));
         let folders = owned(&["b c", "none"]);
         check(
@@ -510,6 +558,10 @@ mod tests {
             "expected /log [LEVEL], got `debg`",
             Some("Did you mean debug?"),
         );
+        let tasks = "expected /tasks [N | wait N | cancel N]";
+        check("/tasks wait", tasks, None);
+        check("/tasks wait two", &format!("{tasks}, got `two`"), None);
+        check("/tasks 2 3", &format!("{tasks}, got `3`"), None);
         let wire = "expected /wire [N | TEXT… | all | save FILE]";
         check("/wire save", wire, None);
         check("/wire save a b", &format!("{wire}, got `b`"), quotes);
@@ -559,7 +611,7 @@ mod tests {
 
     proptest::proptest! {
         #[test]
-        fn any_line_is_read(line in "/(wire|roots|save|help|x)( [ -~]{0,6}| add| save| --){0,3}|\\PC{0,20}") {
+        fn any_line_is_read(line in "/(wire|roots|tasks|save|help|x)( [ -~]{0,6}| add| save| --){0,3}|\\PC{0,20}") {
             if let Err(error) = parse(&line) {
                 proptest::prop_assert!(!error.message.as_str().is_empty());
             }

@@ -11,6 +11,7 @@ mod messages;
 mod resources;
 mod results;
 mod servers;
+mod tasks;
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -39,6 +40,7 @@ use self::{
     history::History,
     resources::Silent,
     servers::{LearnedCatalog, Other, ServerState},
+    tasks::{Background, BackgroundEnd},
 };
 use crate::{
     error::{Error, Kind, Outcome},
@@ -68,6 +70,7 @@ pub struct Repl<'a> {
     /// The number of the latest read of each server. `last_reading` is the highest number.
     reading: BTreeMap<ServerId, u64>,
     last_reading: u64,
+    background: Background,
     /// The last line typed, until it is known whether the history may keep it.
     typed: Option<String>,
     /// Whether the front end has the current completions.
@@ -80,6 +83,7 @@ enum News {
     Changed(BTreeSet<ServerId>),
     /// The lists of a server were read, or the read panicked.
     Learned(Result<LearnedCatalog, JoinError>),
+    Ended(BackgroundEnd),
     Files(ChangedFiles),
     Folders(Vec<(Root, bool)>),
     /// The server no longer reports some changes.
@@ -92,6 +96,8 @@ struct FileChange(ChangedFiles);
 impl<'a> Repl<'a> {
     pub fn new(session: &'a mut Session) -> Self {
         session.host.converse();
+        let tasks = session.tasks();
+        session.host.showing_tasks(&tasks);
         Self {
             home: session.server(),
             called: None,
@@ -99,6 +105,7 @@ impl<'a> Repl<'a> {
             learning: JoinSet::new(),
             reading: BTreeMap::new(),
             last_reading: 0,
+            background: Background::default(),
             typed: None,
             is_offered: false,
             session,
@@ -135,6 +142,12 @@ impl<'a> Repl<'a> {
     }
 
     pub async fn run(&mut self) -> Result<(), Error> {
+        let ran = self.converse().await;
+        self.end_tasks(None);
+        ran
+    }
+
+    async fn converse(&mut self) -> Result<(), Error> {
         let history = History::of_user();
         if self.session.host.is_person() {
             // A missing history only means fewer lines to go back to.
@@ -144,6 +157,8 @@ impl<'a> Repl<'a> {
         }
         // When Ctrl-C was last pressed: how long questions had been shown until then.
         let mut leaving = None;
+        // Whether the user was told that tasks are running, and leaves anyway.
+        let mut leaves_tasks = false;
         self.meet().await?;
         loop {
             self.page().blank();
@@ -153,6 +168,7 @@ impl<'a> Repl<'a> {
                     let command = match grammar::parse(&line) {
                         Ok(command) => command,
                         Err(error) => {
+                            leaves_tasks = false;
                             self.heed(Err(error))?;
                             continue;
                         }
@@ -176,8 +192,14 @@ impl<'a> Repl<'a> {
                 }
             };
             if command == Command::Quit {
-                return Ok(());
+                leaves_tasks |= !self.session.host.is_person() || !self.tell_at_work();
+                if leaves_tasks {
+                    return Ok(());
+                }
+                leaves_tasks = true;
+                continue;
             }
+            leaves_tasks = false;
             if let Some(files) = &mut self.files {
                 files.attended();
             }
@@ -208,12 +230,14 @@ impl<'a> Repl<'a> {
                 watched,
                 ..
             } = &mut self.known;
+            let background = &mut self.background;
             let lists = self.session.host.changed();
             let news = async {
                 tokio::select! {
                     Some(opened) = opening.next() => News::Opened(opened),
                     changed = lists.next() => News::Changed(changed),
                     Some(learned) = learning.join_next() => News::Learned(learned),
+                    ended = background.next() => News::Ended(ended),
                     changed = servers::files_changed(&mut self.files) => News::Files(changed),
                     changed = client::folders_changed(shared.unwrap_or_default(), there) => News::Folders(changed),
                     silent = resources::silent(changes, watched) => News::Silent(silent),
@@ -226,6 +250,7 @@ impl<'a> Repl<'a> {
                 Err(News::Learned(Ok(learned))) => self.learned(learned),
                 // Without the lists there are only fewer completions.
                 Err(News::Learned(Err(_))) => {}
+                Err(News::Ended(ended)) => self.ended(ended),
                 Err(News::Files(changed)) => return Err(FileChange(changed)),
                 Err(News::Folders(changed)) => self.folders_changed(&changed),
                 Err(News::Silent(silent)) => self.fell_silent(silent),
@@ -285,6 +310,8 @@ impl<'a> Repl<'a> {
         match command {
             Command::Tools => self.list_all(CatalogPart::Tools).await,
             Command::Call { tool, arguments } => self.call(&tool, &arguments, Content::new()).await,
+            Command::Begin { tool, arguments } => self.begin(&tool, &arguments).await,
+            Command::Tasks { number, action } => self.tasks(number, action).await,
             Command::Prompts => self.list_all(CatalogPart::Prompts).await,
             Command::Prompt { prompt, arguments } => self.prompt(&prompt, &arguments).await,
             Command::Resources => self.list_all(CatalogPart::Resources).await,

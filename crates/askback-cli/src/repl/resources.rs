@@ -68,7 +68,7 @@ impl Repl<'_> {
         self.keep_typed(is_filled || resource.secrets.is_empty());
         let call = Call::Read(resource);
         if is_filled {
-            self.write(&call);
+            self.write(&call, "/call");
         }
         self.make(call, false).await
     }

@@ -23,7 +23,7 @@ use super::{
     calls::LastCall,
     catalog::{self, CatalogPart},
     completion::Source,
-    grammar::Command,
+    grammar::{Command, TaskAction},
     results::ShownResult,
 };
 use crate::{
@@ -290,10 +290,23 @@ impl Repl<'_> {
     /// Runs a command on the server that it names, or else on the current one. Commands about the last call run on
     /// the server that was called.
     pub(super) async fn obey(&mut self, mut command: Command) -> Result<(), Error> {
-        let is_call = matches!(
-            command,
-            Command::Call { .. } | Command::Prompt { .. } | Command::Read { .. }
-        );
+        let of_task = match command {
+            Command::Tasks {
+                number: Some(number),
+                ..
+            }
+            | Command::Tasks {
+                action: Some(TaskAction::Wait { number }),
+                ..
+            } => self.server_of(number),
+            _ => None,
+        };
+        // The task's result becomes the result of the last call.
+        let is_call = of_task.is_some()
+            || matches!(
+                command,
+                Command::Call { .. } | Command::Prompt { .. } | Command::Read { .. }
+            );
         let is_of_last_call = command.facts().is_of_last_call;
         let addresses = self.addresses();
         let server = match command.name() {
@@ -304,7 +317,7 @@ impl Repl<'_> {
                 Some(server)
             }
             None if is_of_last_call => self.called.clone(),
-            None => None,
+            None => of_task,
         };
         let at = match &server {
             Some(server) => self.find_server(server)?,
@@ -423,6 +436,7 @@ pub(super) struct ServerState {
 impl Repl<'_> {
     /// Restarts or reconnects to the server and reports what changed.
     pub(super) async fn restart(&mut self) -> Result<(), Error> {
+        self.end_tasks(Some(self.session.server()));
         let name = self.name();
         let page = self.page();
         page.note(Style::Dim, words!("Starting {} again.", name));

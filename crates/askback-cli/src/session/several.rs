@@ -13,6 +13,7 @@ use askback_host::{
     page::{Style, out},
     relay::{Relay, ServerId, claims},
     remarks::StderrMode,
+    tasks::Tasks,
     text::{Clock, LocalText, Words, given, told_apart},
     words,
 };
@@ -371,6 +372,10 @@ impl Session {
 
     pub fn server(&self) -> ServerId {
         self.server
+    }
+
+    pub fn tasks(&self) -> Tasks {
+        self.opener.relay.tasks().clone()
     }
 
     /// Makes another server the current one, if it is connected, and stores the previous one in `other`.

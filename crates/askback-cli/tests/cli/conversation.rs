@@ -232,11 +232,11 @@ fn a_call_shows_log_lines_in_2026_07_28() {
 
 #[test]
 fn a_command_is_explained_and_one_that_is_mistyped_is_named() {
-    let ran = Run::new("explained", &["open"]).input("/help /roots\n/tols\n");
+    let ran = Run::new("explained", &["open"]).input("/help /tasks\n/tols\n");
     ran.on_travel()
         .expect(2)
-        .says("  /roots [DIR… | add DIR… | remove DIR… | none]\n")
-        .says("  none                       share no folder\n")
+        .says("  /tasks [N | wait N | cancel N]\n")
+        .says("  wait N                     wait for its end\n")
         .says("found no prompt and no command `tols`\n")
         .says("  Did you mean /tools?\n");
 }
@@ -249,8 +249,8 @@ fn the_descriptions_of_commands_are_aligned() {
         .expect(0)
         .says(&beside("/quit", "leave, like Ctrl-D"))
         .says(&beside(
-            "/call TOOL [KEY=VALUE]…",
-            "call a tool; asks for missing arguments",
+            "/begin TOOL [KEY=VALUE]…",
+            "call a tool in the background",
         ))
         .says(&beside(
             "/save FILE [N]",

@@ -145,6 +145,12 @@ fn what_is_filled_in_as_a_password_is_kept_nowhere() {
         ("misspelt", "/entre ada hush", "no prompt", ""),
         ("misspelt-too", "/prompt entre ada hush", "no prompt", ""),
         ("to-a-tool", "/call login ada hush", "`ada`", ""),
+        (
+            "to-a-task",
+            "/begin login ada hush",
+            "one call at a time",
+            "",
+        ),
         // Typed for a question that was withdrawn.
         ("alone", "hush", "commands begin with a slash", ""),
     ] {

@@ -36,7 +36,7 @@ use crate::{
     browser,
     host::waited,
     leaf::{Did, Leaf, LinkOpening},
-    model::{Cause, Conversation, Desk, EventOutcome, Far, Step, link},
+    model::{Call, Cause, Conversation, Desk, EventOutcome, Far, Step, link},
     page::{Look, Page, Rows, Style, out},
     remarks::Remarks,
     settling::Settling,
@@ -223,7 +223,12 @@ impl Leaf for Full {
         }
         let event = match self.keys.poll_next(context) {
             Poll::Ready(Some(event)) => event,
-            // The terminal is closed.
+            // The terminal is closed. A task's question stays open, because the task may outlive
+            // this process and ask the next client. Any other question is cancelled, which ends its
+            // call.
+            Poll::Ready(None) if self.keys.is_closed() && asks_for_task(desk) => {
+                return Poll::Pending;
+            }
             Poll::Ready(None) if desk.front().is_some() => return Poll::Ready(Did::End),
             Poll::Ready(None) if self.prompt.is_some() && !self.keys.is_closed() => {
                 return Poll::Ready(Did::End);
@@ -468,6 +473,11 @@ fn restore() {
 /// Whether the step is a review, in which Enter sends the answer.
 fn is_review(step: &Step<'_>) -> bool {
     matches!(step, Step::Review(_) | Step::Reread(_))
+}
+
+fn asks_for_task(desk: &Desk) -> bool {
+    let call = desk.front().and_then(|front| front.question.call.as_ref());
+    matches!(call, Some(Call::Task { .. }))
 }
 
 fn restored_after_a_panic() {

@@ -10,6 +10,7 @@ use crate::{
         Call, Catalog, Change, Claims, Folders, How, Offer, Permission, Presence, ServerOffer,
     },
     relay::ServerId,
+    tasks::Tasks,
     text::Words,
 };
 
@@ -91,6 +92,11 @@ impl Host {
     /// Sets the lines about the servers.
     pub fn offer_servers(&mut self, servers: Vec<ServerOffer>) {
         self.change(Change::Servers(servers));
+    }
+
+    /// Shows the calls in the background at front ends that show them without a command.
+    pub fn showing_tasks(&mut self, tasks: &Tasks) {
+        self.leaf.tasks(tasks);
     }
 
     /// Sets the server description shown at the prompt.

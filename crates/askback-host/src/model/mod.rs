@@ -79,6 +79,13 @@ pub struct Claims {
 pub enum Call {
     /// A call of a tool.
     Tool(String),
+    /// A tool call that runs in the background.
+    Task {
+        /// The number that the user sees.
+        number: u32,
+        /// The tool.
+        tool: String,
+    },
     /// A prompt.
     Prompt(String),
     /// A resource that is read, by its URI.
@@ -294,10 +301,15 @@ pub enum Why {
 }
 
 impl Call {
+    /// Whether the call runs in the background.
+    pub fn is_task(&self) -> bool {
+        matches!(self, Self::Task { .. })
+    }
+
     /// Returns the tool that is called, if the call is of a tool.
     pub fn tool(&self) -> Option<&str> {
         match self {
-            Self::Tool(tool) => Some(tool),
+            Self::Tool(tool) | Self::Task { tool, .. } => Some(tool),
             Self::Prompt(_) | Self::Resource(_) => None,
         }
     }
@@ -306,7 +318,7 @@ impl Call {
     pub fn prompt(&self) -> Option<&str> {
         match self {
             Self::Prompt(prompt) => Some(prompt),
-            Self::Tool(_) | Self::Resource(_) => None,
+            Self::Tool(_) | Self::Task { .. } | Self::Resource(_) => None,
         }
     }
 }

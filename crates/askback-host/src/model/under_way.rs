@@ -69,10 +69,14 @@ impl UnderWay {
 
     pub(super) fn note(&mut self, event: &Event) {
         if let Event::Asked(_, question) = event
-            && !question.ask.is_ours()
+            && is_of_call(question)
         {
             self.questions = self.questions.saturating_add(1);
         }
     }
 }
 
+/// Excludes a task's questions and our own.
+fn is_of_call(question: &Question) -> bool {
+    !question.ask.is_ours() && question.call.as_ref().is_none_or(|call| !call.is_task())
+}

@@ -243,7 +243,7 @@ fn verb(call: Option<&Call>) -> &'static str {
     match call {
         Some(Call::Prompt(_)) => "Get",
         Some(Call::Resource(_)) => "Read",
-        Some(Call::Tool(_)) | None => "Call",
+        Some(Call::Tool(_) | Call::Task { .. }) | None => "Call",
     }
 }
 

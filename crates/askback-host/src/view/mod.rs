@@ -391,6 +391,11 @@ pub fn asker(asker: &Asker) -> AskerView {
 pub(crate) fn call(call: &Call) -> CallView {
     let (label, short, name): (Words, Words, _) = match call {
         Call::Tool(name) => ("for the tool".into(), "call".into(), name),
+        Call::Task { number, tool } => (
+            words!("for task {}, the tool", *number),
+            words!("task {}", *number),
+            tool,
+        ),
         Call::Prompt(name) => ("for the prompt".into(), "prompt".into(), name),
         Call::Resource(uri) => ("for the resource".into(), "resource".into(), uri),
     };

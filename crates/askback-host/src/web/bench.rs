@@ -11,6 +11,7 @@ use crate::{
     model::{About, Call, Conversation, Far, Offer, Presence},
     remarks,
     server_id::ServerId,
+    tasks::Tasks,
     text::{self, PeerText, Words, given},
     wire::indented,
     words,
@@ -124,6 +125,23 @@ struct ServerPart<'a> {
     failure: Option<&'a (Words, Option<PeerText>)>,
 }
 
+#[derive(Template)]
+#[template(path = "web/tasks.html")]
+struct TasksPart<'a> {
+    token: &'a str,
+    visit: &'a str,
+    is_idle: bool,
+    tasks: Vec<TaskPart>,
+}
+
+struct TaskPart {
+    number: u32,
+    tool: Html,
+    words: Html,
+    message: Option<Html>,
+    is_at_work: bool,
+}
+
 #[derive(Debug, Clone, Copy)]
 pub(super) struct BenchState<'a> {
     pub(super) token: &'a str,
@@ -222,9 +240,29 @@ pub(super) fn servers(talk: &Conversation, state: BenchState<'_>) -> Html {
     })
 }
 
+pub(super) fn tasks(tasks: &Tasks, state: BenchState<'_>) -> Html {
+    let all = tasks.all();
+    if all.is_empty() {
+        return Html::default();
+    }
+    let part = |(number, task): (u32, crate::tasks::Task)| TaskPart {
+        number,
+        tool: Html::peer(&PeerText::from(&task.tool)),
+        words: Html::ours(&task.words()),
+        message: task.message.as_ref().map(Html::peer),
+        is_at_work: task.is_at_work(),
+    };
+    Html::of(&TasksPart {
+        token: state.token,
+        visit: state.visit,
+        is_idle: state.is_idle,
+        tasks: all.into_iter().rev().map(part).collect(),
+    })
+}
+
 fn named(call: &Call) -> (&'static str, PeerText) {
     match call {
-        Call::Tool(name) => ("Tool", name.into()),
+        Call::Tool(name) | Call::Task { tool: name, .. } => ("Tool", name.into()),
         Call::Prompt(name) => ("Prompt", name.into()),
         Call::Resource(uri) => ("Resource", uri.into()),
     }

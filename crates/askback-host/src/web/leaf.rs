@@ -37,6 +37,7 @@ use crate::{
     page::{Look, Page, Rows, out::Unwritten},
     question::{answered, notice},
     server_id::ServerId,
+    tasks::Tasks,
     text::{Words, given},
     view::{Reader, view},
     wire::SharedWire,
@@ -267,6 +268,10 @@ impl Leaf for WebPage {
     fn wire(&mut self, id: ServerId, wire: &SharedWire) {
         let wire = wire.clone();
         self.shared.add_wire(ServerWire { id, wire });
+    }
+
+    fn tasks(&mut self, tasks: &Tasks) {
+        self.shared.show_tasks(tasks.clone());
     }
 
     fn show(&mut self, talk: &Conversation, prompt: Option<&Words>) {

@@ -55,4 +55,8 @@ const PACE: Duration = Duration::from_millis(100);
 /// The interval between comments that keep an event stream alive.
 const BEAT: Duration = Duration::from_secs(15);
 
+/// The interval between these comments while a call runs in the background. The call's status is
+/// sent each time.
+const TASK_BEAT: Duration = Duration::from_secs(1);
+
 const LOG_LINES: usize = 500;

@@ -29,7 +29,7 @@ use tokio::{
 };
 
 use super::{
-    BEAT, FORM_BYTES, FORM_TIME, PACE, TABS, TAKEN,
+    BEAT, FORM_BYTES, FORM_TIME, PACE, TABS, TAKEN, TASK_BEAT,
     form::Form,
     html::Html,
     snapshot::{REGIONS, Region, Shared, Submission},
@@ -81,6 +81,7 @@ struct WholePage {
     results: Region,
     bench: Region,
     wire: Region,
+    tasks: Region,
 }
 
 #[derive(Template)]
@@ -202,7 +203,7 @@ impl WebService {
     }
 
     fn whole(&self) -> Answer {
-        let ([question, servers, log, results, bench, wire], title) = self.shared.deliver();
+        let ([question, servers, log, results, bench, wire, tasks], title) = self.shared.deliver();
         page(
             StatusCode::OK,
             &WholePage {
@@ -214,6 +215,7 @@ impl WebService {
                 results,
                 bench,
                 wire,
+                tasks,
             },
         )
     }
@@ -261,11 +263,15 @@ impl WebService {
                 if is_question {
                     continue;
                 }
+                let beat = match shared.has_task_at_work() {
+                    true => TASK_BEAT,
+                    false => BEAT,
+                };
                 tokio::select! {
                     changed = changes.changed() => if changed.is_err() { return },
                     () = changed(news.as_mut()) => {}
                     () = events.closed() => return,
-                    () = sleep(BEAT) => {
+                    () = sleep(beat) => {
                         if events.send(Bytes::from_static(b": \n\n")).await.is_err() {
                             return;
                         }

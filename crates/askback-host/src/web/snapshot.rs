@@ -14,18 +14,23 @@ use tokio::{
 
 use super::{
     SETTLE,
-    bench::Results,
+    bench::{self, BenchState, Results},
     form::Form,
     html::Html,
     visit::{Visit, random},
     wire::{self, ServerWire},
 };
-use crate::server_id::ServerId;
+use crate::{server_id::ServerId, tasks::Tasks};
 
-pub(super) const REGIONS: [&str; 6] = ["question", "servers", "log", "results", "bench", "wire"];
+pub(super) const REGIONS: [&str; 7] = [
+    "question", "servers", "log", "results", "bench", "wire", "tasks",
+];
 
 /// The index of the region with the messages.
 const WIRE: usize = 5;
+
+/// The index of the region with the calls in the background.
+const TASKS: usize = 6;
 
 /// Shared by the HTTP server and the leaf.
 pub(super) struct Shared {
@@ -40,6 +45,7 @@ pub(super) struct Shared {
     pub(super) is_open: watch::Sender<bool>,
     snapshot: Mutex<Snapshot>,
     wires: Mutex<Vec<ServerWire>>,
+    tasks: Mutex<Option<Tasks>>,
 }
 
 pub(super) struct Submission {
@@ -58,7 +64,7 @@ pub(super) struct Region {
 
 #[derive(Default)]
 pub(super) struct Snapshot {
-    pub(super) regions: [Region; 6],
+    pub(super) regions: [Region; 7],
     pub(super) server: ServerId,
     pub(super) results: Results,
     /// Whether a command can be run now.
@@ -92,11 +98,28 @@ impl Shared {
             is_open: watch::Sender::new(false),
             snapshot: Mutex::default(),
             wires: Mutex::default(),
+            tasks: Mutex::default(),
         })
     }
 
     pub(super) fn snapshot(&self) -> MutexGuard<'_, Snapshot> {
         self.snapshot.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn show_tasks(&self, tasks: Tasks) {
+        *self.tasks.lock().unwrap_or_else(PoisonError::into_inner) = Some(tasks);
+    }
+
+    fn tasks(&self) -> Option<Tasks> {
+        let tasks = self.tasks.lock();
+        tasks.unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Whether a call in the background is still at work, so that its status may change at any time.
+    pub(super) fn has_task_at_work(&self) -> bool {
+        let tasks = self.tasks().map(|tasks| tasks.all());
+        let mut tasks = tasks.into_iter().flatten();
+        tasks.any(|(_, task)| task.is_at_work())
     }
 
     fn wires(&self) -> MutexGuard<'_, Vec<ServerWire>> {
@@ -120,12 +143,20 @@ impl Shared {
     }
 
     /// Returns the regions and the title, and marks the question as seen.
-    pub(super) fn deliver(&self) -> ([Region; 6], String) {
+    pub(super) fn deliver(&self) -> ([Region; 7], String) {
         let visit = self.visit.path();
         let wire = self.seen_wire();
         let list = wire.map(|wire| wire::list(&wire, None, &visit));
+        let tasks = self.tasks();
         let mut snapshot = self.snapshot();
         snapshot.put(WIRE, list.unwrap_or_default());
+        let state = BenchState {
+            token: &self.command_token,
+            visit: &visit,
+            is_idle: snapshot.is_idle,
+        };
+        let tasks = tasks.map(|tasks| bench::tasks(&tasks, state));
+        snapshot.put(TASKS, tasks.unwrap_or_default());
         snapshot.seen.get_or_insert_with(Instant::now);
         snapshot.drawn.get_or_insert_with(SystemTime::now);
         (snapshot.regions.clone(), snapshot.title.clone())

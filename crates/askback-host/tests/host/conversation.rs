@@ -354,7 +354,7 @@ fn a_server_that_asks_on_for_a_stopped_call_is_cancelled() {
     assert_eq!(talk.server(ids[0]).desk().ended(), WorstEnd::Answered);
     let others = [
         call_of(ids[0]),
-        Change::Entered(vec!["/call t".to_owned()]),
+        Change::Entered(vec!["/begin t".to_owned()]),
     ];
     for (id, other) in (7..).step_by(2).zip(others) {
         talk.update(stopped.clone());
@@ -378,6 +378,12 @@ fn a_call_counts_what_was_asked_in_it() {
     talk.update(Change::Desk(server, Event::Asked(1, form("Why?", "", ""))));
     talk.update(Change::Desk(server, Event::Asked(2, form("And?", "", ""))));
     talk.update(Change::Desk(server, Event::Withdrawn(1)));
+    let mut of_a_task = form("A task?", "", "");
+    of_a_task.call = Some(Call::Task {
+        number: 1,
+        tool: "t".to_owned(),
+    });
+    talk.update(Change::Desk(server, Event::Asked(3, of_a_task)));
     // A sign-in is our own question.
     let ours = sign_in("https://auth.example.com/");
     talk.update(Change::Desk(server, Event::Asked(1000, ours)));
