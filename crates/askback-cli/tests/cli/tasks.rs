@@ -67,5 +67,7 @@ fn a_call_that_becomes_a_task_shows_its_progress_and_asks() {
     run.scratch.file("go", "");
     let run = run.and(&["--protocol", "2026-07-28", "--", "sh", "ground.sh"]);
     let ran = run.input("/call dig\n7\n\n/quit\n").run().expect(0);
-    ran.says("| half way").says("for the tool | dig").prints("7 metres");
+    ran.says("| half way")
+        .says("for the tool | dig")
+        .prints("7 metres");
 }

@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use super::{Call, Event, Question};
+use super::{Call, Event};
 use crate::text::PeerText;
 
 /// A call that the user waits for, with its progress and questions.
@@ -75,4 +75,3 @@ impl UnderWay {
         }
     }
 }
-

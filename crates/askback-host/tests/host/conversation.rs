@@ -10,8 +10,7 @@ use askback::{
 use askback_host::{
     model::{
         Action, Call, Catalog, Change, Completions, Conversation, Desk, Effect, Event, Far,
-        Folders, How, Notice, Offer, Permission, Presence, Question, Reply, Server, Why,
-        WorstEnd,
+        Folders, How, Notice, Offer, Permission, Presence, Question, Reply, Server, Why, WorstEnd,
     },
     relay::ServerId,
 };
@@ -352,10 +351,7 @@ fn a_server_that_asks_on_for_a_stopped_call_is_cancelled() {
     assert_eq!(ask(&mut talk, 5, roots()), []);
     assert_eq!(ask(&mut talk, 6, form("Sure?", "", "")), []);
     assert_eq!(talk.server(ids[0]).desk().ended(), WorstEnd::Answered);
-    let others = [
-        call_of(ids[0]),
-        Change::Entered(vec!["/call t".to_owned()]),
-    ];
+    let others = [call_of(ids[0]), Change::Entered(vec!["/call t".to_owned()])];
     for (id, other) in (7..).step_by(2).zip(others) {
         talk.update(stopped.clone());
         assert_eq!(ask(&mut talk, id, of_no_call()), [told(), cancelled(id)]);
