@@ -475,7 +475,10 @@ mod tests {
             let given = words(&[&format!("n={text}")]).expect("the word is right");
             let error = for_tool(given, &schema).expect_err("the text is of another type");
             let says = format!("To send it anyway, write {word}");
-            assert_eq!(error.to_string().lines().nth(1).map(str::trim_start), Some(&*says));
+            assert_eq!(
+                error.to_string().lines().nth(1).map(str::trim_start),
+                Some(&*says)
+            );
         }
         check("abc", r#"n:='"abc"'"#);
         check("it's \"a\"", r#"n:='"it\u0027s \"a\""'"#);

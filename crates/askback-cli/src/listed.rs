@@ -359,7 +359,8 @@ mod tests {
                 "mcpServers": {{"other": {{"url": "https://a.test", "oauth": {{"clientSecretEnv": "PWD", "issuer": "https://b.test"}}}}}},
             }}"#
         );
-        let document = Document::read(&text, Path::new("mcp.json"), None, None).expect("it is such a file");
+        let document =
+            Document::read(&text, Path::new("mcp.json"), None, None).expect("it is such a file");
         let folder = Path::new("/project");
         ListedServer::find(
             document,
@@ -460,7 +461,8 @@ mod tests {
                     "bad": {{"url": "https://a.test", "oauth": {oauth}}}
                 }}}}"#
             );
-            let document = Document::read(&text, Path::new("mcp.json"), None, None).expect("it is a file");
+            let document =
+                Document::read(&text, Path::new("mcp.json"), None, None).expect("it is a file");
             let find = |name: &str| {
                 let (file, folder) = (Path::new("/p/mcp.json"), Path::new("/p"));
                 ListedServer::find(document.clone(), name, file, folder, None)?.target()

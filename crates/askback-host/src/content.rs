@@ -69,7 +69,7 @@ pub fn structured(result: &CallToolResult) -> Option<String> {
 }
 
 /// How many rows of structured content are shown below a result.
-const MAX_STRUCTURED_ROWS: usize = 8;
+const MAX_STRUCTURED_ROWS: usize = 6;
 
 /// Puts the first rows of structured content on the page. Returns whether something was cut.
 pub fn put_folded(page: &mut Page, structured: &str) -> bool {

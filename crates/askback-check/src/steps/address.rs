@@ -47,7 +47,9 @@ pub(super) async fn reach(
         false => report.ok(name, None, "without TLS, as the address begins with http:"),
     };
     if !is_secure && !is_loopback_host(host) {
-        report.ledger.judge_places(PLAIN_HTTP, vec![host.to_owned()]);
+        report
+            .ledger
+            .judge_places(PLAIN_HTTP, vec![host.to_owned()]);
     }
     is_endpoint(&reply, address, report).then_some(reply)
 }

@@ -243,8 +243,7 @@ impl Repl<'_> {
         } else if let (true, Some(took)) = (is_person, took) {
             page.item("✓ ", Style::Success, words!("Done in {} s", took));
         }
-        let mut shown =
-            ShownResult::new(received.text, received.structured, Arc::clone(&result));
+        let mut shown = ShownResult::new(received.text, received.structured, Arc::clone(&result));
         self.show_result(&mut shown)?;
         self.known.shown = Some(shown);
         if self.session.host.is_person() {

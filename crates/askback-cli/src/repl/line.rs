@@ -97,9 +97,7 @@ pub(super) fn call(call: &Call, address: &str) -> Option<String> {
     let read = |word: String| {
         let words = args::parse(&[word]).ok()?;
         match call {
-            Call::Tool(..) => {
-                args::for_tool(words, schema.as_ref().unwrap_or(&Value::Null)).ok()
-            }
+            Call::Tool(..) => args::for_tool(words, schema.as_ref().unwrap_or(&Value::Null)).ok(),
             _ => {
                 let arguments = args::for_prompt(words).into_iter();
                 Some(arguments.map(|(name, text)| (name, text.into())).collect())

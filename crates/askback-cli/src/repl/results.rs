@@ -33,11 +33,7 @@ pub(super) struct ShownResult {
 }
 
 impl ShownResult {
-    pub(super) fn new(
-        text: PeerText,
-        structured: Option<String>,
-        result: Arc<Value>,
-    ) -> Self {
+    pub(super) fn new(text: PeerText, structured: Option<String>, result: Arc<Value>) -> Self {
         Self {
             text,
             structured,

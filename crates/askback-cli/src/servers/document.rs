@@ -232,11 +232,7 @@ mod tests {
         );
         refuse("", "", "it has no `mcpServers`");
         refuse("", "[]", "it is not an object");
-        refuse(
-            "",
-            "{}",
-            "it has no `mcpServers` and no `servers`",
-        );
+        refuse("", "{}", "it has no `mcpServers` and no `servers`");
         refuse(
             "",
             r#"{"servers": "secret"}"#,

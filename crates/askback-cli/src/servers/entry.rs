@@ -170,7 +170,11 @@ impl EntryShape {
         if let Some(url) = urls.into_iter().next() {
             server.insert("url".to_owned(), url);
         }
-        let names = [(self.command, "command"), (self.env, "env"), (self.headers, "headers")];
+        let names = [
+            (self.command, "command"),
+            (self.env, "env"),
+            (self.headers, "headers"),
+        ];
         rename(&mut server, &names);
         // A server that is started here has the whole environment.
         if let Some(member) = self.passed_variables {
@@ -183,14 +187,21 @@ impl EntryShape {
             }
         };
         if let Some(Value::String(variable)) = self.bearer_variable.map(|member| &entry[member]) {
-            add("Authorization".to_owned(), format!("Bearer ${{{variable}}}"));
+            add(
+                "Authorization".to_owned(),
+                format!("Bearer ${{{variable}}}"),
+            );
         }
         let variables = self.header_variables.map(|member| &entry[member]);
         for (header, variable) in variables.and_then(Value::as_object).into_iter().flatten() {
             let variable = variable.as_str().unwrap_or_default();
             add(header.clone(), format!("${{{variable}}}"));
         }
-        for member in self.bearer_variable.into_iter().chain(self.header_variables) {
+        for member in self
+            .bearer_variable
+            .into_iter()
+            .chain(self.header_variables)
+        {
             server.remove(member);
         }
         if let Some(Value::Bool(enabled)) = server.remove("enabled") {

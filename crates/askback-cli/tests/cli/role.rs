@@ -104,8 +104,7 @@ fn unmute_says_what_it_changes() {
 
 #[test]
 fn a_conversation_plays_other_clients_and_comes_back() {
-    let lines =
-        "/as no-questions,2025-03-26\n/as\n/as me\n/as\n/wire all\n/as nobody\n";
+    let lines = "/as no-questions,2025-03-26\n/as\n/as me\n/as\n/wire all\n/as nobody\n";
     let run = Run::new("as-in-turn", &["open"]).input(lines);
     let ran = run.and(&["--", ASKBACK, "serve", "travel"]).run().expect(2);
     let ran = ran

@@ -36,7 +36,9 @@ fn open_at(server: &str, options: &[&str]) -> Terminal {
     terminal
         .until("more rows; /more shows them")
         .until("| row 12.");
-    terminal.until("Structured | {\"count\":60}").until("agency>");
+    terminal
+        .until("Structured | {\"count\":60}")
+        .until("agency>");
     assert!(!terminal.shows("row 20."));
     terminal.press("/more").press(ENTER);
     terminal

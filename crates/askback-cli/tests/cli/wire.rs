@@ -9,10 +9,7 @@ use std::{
 
 use serde_json::Value;
 
-use crate::{
-    end_to_end,
-    run::{ASKBACK, Run},
-};
+use crate::run::{ASKBACK, Run};
 
 const ANSWERS: &str = "answers:
   - when: {key: wishes}

@@ -24,7 +24,7 @@ use tokio::time::{Sleep, sleep};
 
 use super::{
     attention::Attention,
-    away::{self, Away, remove_texts},
+    away::{Away, remove_texts},
     key::Key,
     keys::Keys,
     meant,

@@ -14,8 +14,8 @@ mod sampling;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-pub(crate) use actions::{hides_any, on_key};
 pub use actions::{Act, ActionView};
+pub(crate) use actions::{hides_any, on_key};
 use form::has_secret;
 pub use form::{
     ChoiceView, DroppedView, FieldState, FieldView, FormView, Input, ReviewView, SecretView,

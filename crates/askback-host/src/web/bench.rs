@@ -171,9 +171,7 @@ pub(super) fn bench(talk: &Conversation, state: BenchState<'_>) -> Html {
             offers: offers.filter(|offer| group(offer) == id).collect(),
         }
     });
-    let groups = groups
-        .into_iter()
-        .filter(|group| !group.offers.is_empty());
+    let groups = groups.into_iter().filter(|group| !group.offers.is_empty());
     let call = talk.under_way().filter(|_| !state.is_idle);
     let call = call.map(|(call, _)| call);
     Html::of(&BenchPage {

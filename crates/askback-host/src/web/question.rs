@@ -10,9 +10,8 @@ use crate::{
     page::Style,
     text::{PeerText, Words, acts_or_hides},
     view::{
-        BlockView, Body, Destination, FieldState, FieldView, FormView, Input, Labelled,
-        LinkStep, LinkView, MessageView, Part, ReplyBlockView, RequestView, SamplingView,
-        SecretView, View,
+        BlockView, Body, Destination, FieldState, FieldView, FormView, Input, Labelled, LinkStep,
+        LinkView, MessageView, Part, ReplyBlockView, RequestView, SamplingView, SecretView, View,
     },
     words,
 };

@@ -214,7 +214,10 @@ fn head(http: &Exchange) -> String {
 fn whole(page: &mut Page, message: &WholeView) {
     let mut facts = message.facts.iter();
     let first = facts.next().cloned().unwrap_or_default();
-    page.say(Style::Strong, words!("Message {}, {}", message.number, first));
+    page.say(
+        Style::Strong,
+        words!("Message {}, {}", message.number, first),
+    );
     for fact in facts {
         page.note(Style::Plain, fact.clone());
     }
@@ -228,7 +231,10 @@ fn whole(page: &mut Page, message: &WholeView) {
         page.quote(message.text.clone());
     }
     if message.left > 0 {
-        let words = words!("{} more characters; /wire save FILE writes them", message.left);
+        let words = words!(
+            "{} more characters; /wire save FILE writes them",
+            message.left
+        );
         page.note(Style::Dim, words);
     }
 }

@@ -10,8 +10,7 @@ use askback::{
 use askback_host::{
     model::{
         Action, Call, Catalog, Change, Completions, Conversation, Desk, Effect, Event, Far,
-        Folders, How, Notice, Offer, Permission, Presence, Question, Reply, Server, Why,
-        WorstEnd,
+        Folders, How, Notice, Offer, Permission, Presence, Question, Reply, Server, Why, WorstEnd,
     },
     relay::ServerId,
 };

@@ -18,7 +18,7 @@ use askback_host::{
 use serde_json::{Value, json};
 
 use crate::{
-    blanks, booking, called, dates, edited, evening, form, full::lengths, going_on, in_full, link,
+    blanks, booking, called, dates, evening, form, full::lengths, going_on, in_full, link,
     link_of_error, nested, of_model, offering, reply_of_a_model, roots, sign_in, sign_in_for_more,
     suggested, travel, unfinished, vacation, view,
 };

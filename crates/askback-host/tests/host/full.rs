@@ -22,9 +22,9 @@ use proptest::prelude::*;
 use serde_json::Value;
 
 use crate::{
-    blanks, booking, called, dates, evening, form, going_on, link, listed_secrets,
-    long_labels, nested, of_model, offering, reply_of_a_model, roots, safety, sign_in,
-    sign_in_for_more, suggested, travel, unfinished, vacation,
+    blanks, booking, called, dates, evening, form, going_on, link, listed_secrets, long_labels,
+    nested, of_model, offering, reply_of_a_model, roots, safety, sign_in, sign_in_for_more,
+    suggested, travel, unfinished, vacation,
 };
 
 enum Do<'a> {

@@ -22,7 +22,7 @@ mod wire;
 mod witness;
 
 use askback::{
-    forms::{Content, Field, FormSchema, TextField},
+    forms::{Content, FormSchema},
     limits::{FormLimits, Limits},
     protocol::{CreateMessageParams, CreateMessageResult, SamplingBlock, SamplingMessage},
 };

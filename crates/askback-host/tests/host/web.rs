@@ -898,10 +898,7 @@ async fn the_messages_of_a_call_are_grouped_and_shown_in_full() {
         assert!(page.contains(shown), "{shown}: {page}");
     }
     let whole = stage.during(browser.get("wire/0/1")).await;
-    let expected = [
-        "&#34;jsonrpc&#34;: &#34;2.0&#34;",
-        "wire/0/4\"",
-    ];
+    let expected = ["&#34;jsonrpc&#34;: &#34;2.0&#34;", "wire/0/4\""];
     for shown in expected {
         assert!(whole.body.contains(shown), "{shown}: {}", whole.body);
     }

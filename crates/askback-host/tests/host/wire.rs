@@ -5,7 +5,7 @@ use askback_host::{
     page::{Look, Page},
     wire::{self, Wire},
 };
-use serde_json::{Value, json};
+use serde_json::Value;
 
 /// A session with these messages, one every 250 ms. `>` is to the server, `<` to the client.
 fn session(messages: &[&str], most: usize) -> Wire {
@@ -122,9 +122,9 @@ fn an_answer_of_the_person_says_what_it_answers() {
 }
 
 #[test]
-fn a_log_line_is_shown_at_its_position() {
+fn a_log_line_is_listed_with_the_only_open_call() {
     const LOG: &str = r#"< {"method":"notifications/message","params":{"data":"a"}}"#;
-    // In the only open call, and between two of its rounds.
+    // In the only open call; between two of its rounds, by itself.
     check(
         &[
             CALL,
@@ -141,9 +141,9 @@ fn a_log_line_is_shown_at_its_position() {
             "   2    0.250    56 B ← | notifications/message a",
             "   3    0.500    40 B ← | wants to be called again, state of 3 characters,",
             "                         | after 0.500 s",
-            "   4    0.750    56 B ← | notifications/message a",
             "   5    1.000    76 B → | tools/call book, state of 3 characters",
             "   6    1.250    20 B ← | result, after 0.250 s",
+            "   4    0.750    56 B ← | notifications/message a",
             "   7    1.500    56 B ← | notifications/message a",
         ],
     );

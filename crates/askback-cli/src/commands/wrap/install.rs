@@ -1,9 +1,6 @@
 //! `askback wrap --in CLIENT NAME`: makes a server's entry in a client's file start this command, or undoes that.
 
-use std::{
-    env, fs,
-    path::PathBuf,
-};
+use std::{env, fs, path::PathBuf};
 
 use askback_check::find_program;
 use askback_host::{
