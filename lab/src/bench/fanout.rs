@@ -50,7 +50,7 @@ pub(super) fn measure(programs: &Programs, effort: Effort) -> io::Result<Vec<Sam
             tell(&format!("round {round}: changes, {sessions} sessions"));
             let server = programs.fanout()?;
             samples.push(Sample {
-                what: format!("change nobody watches, {SESSIONS} sessions"),
+                what: format!("change without watchers, {SESSIONS} sessions"),
                 peer,
                 unit: "change, µs",
                 value: runtime.block_on(unwatched(&server, sessions))?,
@@ -65,7 +65,7 @@ pub(super) fn measure(programs: &Programs, effort: Effort) -> io::Result<Vec<Sam
                 let changes = peer == Peer::Askback;
                 let calls = runtime.block_on(beside(&server, connections, changes))?;
                 samples.push(Sample {
-                    what: format!("beside {LISTENERS} listeners, {connections}"),
+                    what: format!("next to {LISTENERS} listeners, {connections}"),
                     peer,
                     unit: "calls",
                     value: calls as f64,

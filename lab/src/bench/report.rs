@@ -64,7 +64,7 @@ const TABLES: &[Table] = &[
     },
     Table {
         title: "Calls in 3 seconds next to listeners of 100 changes a second; alone, nothing changes",
-        prefix: "beside",
+        prefix: "next to",
         unit: "calls",
     },
     Table {
