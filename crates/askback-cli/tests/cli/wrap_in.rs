@@ -604,6 +604,8 @@ fn the_doctor_says_what_is_wrong() {
     let machine = Machine::new("doctor");
     machine.says(&["--doctor"], 0, &["Not found here: Claude Code, "]);
     machine.write("bin/codex", "");
+    let may_run = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    fs::set_permissions(machine.path("bin/codex"), may_run).expect("it is ours");
     machine.write("user/.cursor/mcp.json", "{,}");
     machine.write(
         "user/.codex/config.toml",
