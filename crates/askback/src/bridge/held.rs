@@ -128,10 +128,12 @@ impl LiveCalls {
 
     fn forget(&self, call: &LiveCall) {
         let mut state = self.lock();
-        state.held.forget(call.id);
+        let is_cancelled = state.held.forget(call.id);
         state.live.remove(&call.id);
         drop(state);
-        call.withdrawal.set(WithdrawalReason::CallCancelled);
+        if is_cancelled {
+            call.withdrawal.set(WithdrawalReason::CallCancelled);
+        }
         call.abort();
     }
 

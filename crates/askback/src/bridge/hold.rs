@@ -178,8 +178,9 @@ impl HeldCalls {
         self.calls.len()
     }
 
-    pub(super) fn forget(&mut self, id: u64) {
-        self.calls.remove(&id);
+    /// Returns whether the call had no end yet.
+    pub(super) fn forget(&mut self, id: u64) -> bool {
+        self.calls.remove(&id).is_some()
     }
 
     pub(super) fn step(&mut self, id: u64, now: Duration) -> Step {
