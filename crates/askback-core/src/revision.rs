@@ -257,7 +257,7 @@ const LAST_LEGACY: Revision = V2025_11_25;
 /// Every method with its sender and the first and last revision that have it. Methods of the
 /// supported extensions are listed under the revision that has extensions.
 #[rustfmt::skip]
-static METHODS: [Row; 49] = [
+static METHODS: [Row; 50] = [
     row(ClientRequest, "initialize", FIRST, LAST_LEGACY),
     row(ClientRequest, "server/discover", V2026_07_28, LAST),
     row(ClientRequest, "ping", FIRST, LAST_LEGACY),
@@ -270,6 +270,7 @@ static METHODS: [Row; 49] = [
     row(ClientRequest, "resources/read", FIRST, LAST),
     row(ClientRequest, "skills/list", V2026_07_28, LAST),
     row(ClientRequest, "skills/get", V2026_07_28, LAST),
+    row(ClientRequest, "resources/directory/read", V2026_07_28, LAST),
     row(ClientRequest, "resources/subscribe", FIRST, LAST_LEGACY),
     row(ClientRequest, "resources/unsubscribe", FIRST, LAST_LEGACY),
     row(ClientRequest, "subscriptions/listen", V2026_07_28, LAST),

@@ -1,17 +1,9 @@
-//! The runs: everything in the suite except features that askback does not have.
+//! The runs: everything in the suite.
 
 use crate::{Result, suite::Suite};
 
 /// The revisions with a list of required scenarios in the suite.
 const REQUIREMENTS: [&str; 2] = ["2025-11-25", "2026-07-28"];
-
-/// The features that askback does not have, by the prefix of the scenarios' names.
-const LEFT_OUT: [(&str, &str); 1] = [("sep-2640-", "the tested server and client have no skills")];
-
-pub(crate) struct Plan {
-    pub(crate) runs: Vec<Run>,
-    pub(crate) left_out: Vec<String>,
-}
 
 pub(crate) struct Run {
     pub(crate) title: String,
@@ -37,36 +29,38 @@ struct Scenario {
     revisions: Vec<String>,
 }
 
-impl Plan {
-    /// Asks the suite for its scenarios. Long runs come first.
-    pub(crate) fn of(suite: &Suite) -> Result<Self> {
-        let (server, mut left_out) = wanted(suite, Side::Server)?;
-        let (client, more) = wanted(suite, Side::Client)?;
-        left_out.extend(more);
+/// Asks the suite for its scenarios, and returns all runs. Long runs come first.
+pub(crate) fn runs(suite: &Suite) -> Result<Vec<Run>> {
+    let server = scenarios(suite, Side::Server)?;
+    let client = scenarios(suite, Side::Client)?;
 
-        let mut runs: Vec<Run> = REQUIREMENTS
-            .iter()
-            .flat_map(|revision| [Side::Server, Side::Client].map(|side| required(side, revision)))
-            .collect();
-        let mut revisions: Vec<&String> = server.iter().flat_map(|s| &s.revisions).collect();
-        revisions.sort_unstable_by(|a, b| b.cmp(a));
-        revisions.dedup();
-        runs.extend(revisions.into_iter().map(|revision| all(revision, &server)));
-        let extensions = server
-            .iter()
-            .filter(|scenario| scenario.revisions.is_empty());
-        runs.extend(extensions.map(|scenario| alone(Side::Server, &scenario.name, None)));
-        for Scenario { name, revisions } in &client {
-            if revisions.is_empty() {
-                runs.push(alone(Side::Client, name, None));
-            }
-            for revision in revisions {
-                runs.push(alone(Side::Client, name, Some(revision)));
-                runs.push(found(name, revision));
-            }
+    let mut runs: Vec<Run> = REQUIREMENTS
+        .iter()
+        .flat_map(|revision| [Side::Server, Side::Client].map(|side| required(side, revision)))
+        .collect();
+    let mut revisions: Vec<&String> = server.iter().flat_map(|s| &s.revisions).collect();
+    revisions.sort_unstable_by(|a, b| b.cmp(a));
+    revisions.dedup();
+    runs.extend(revisions.into_iter().map(|revision| all(revision, &server)));
+    let extensions = server
+        .iter()
+        .filter(|scenario| scenario.revisions.is_empty());
+    runs.extend(extensions.map(|scenario| alone(Side::Server, &scenario.name, None)));
+    for Scenario { name, revisions } in &client {
+        if revisions.is_empty() {
+            // The suite tells clients to speak 2025-11-25 here, which has no extensions. Skills need one that has.
+            let side = match name.starts_with("sep-2640-") {
+                true => Side::FindingClient,
+                false => Side::Client,
+            };
+            runs.push(alone(side, name, None));
         }
-        Ok(Self { runs, left_out })
+        for revision in revisions {
+            runs.push(alone(Side::Client, name, Some(revision)));
+            runs.push(found(name, revision));
+        }
     }
+    Ok(runs)
 }
 
 impl Side {
@@ -135,24 +129,6 @@ fn found(scenario: &str, revision: &String) -> Run {
         side: Side::FindingClient,
         ..told
     }
-}
-
-/// Returns the scenarios to run for a side, and a line for each reason to skip others.
-fn wanted(suite: &Suite, side: Side) -> Result<(Vec<Scenario>, Vec<String>)> {
-    let mut scenarios = scenarios(suite, side)?;
-    let mut left_out = Vec::new();
-    for (beginning, why) in LEFT_OUT {
-        let before = scenarios.len();
-        scenarios.retain(|scenario| !scenario.name.starts_with(beginning));
-        match before - scenarios.len() {
-            0 => {}
-            number => {
-                let side = side.name();
-                left_out.push(format!("{number} {side} scenarios {beginning}…: {why}"));
-            }
-        }
-    }
-    Ok((scenarios, left_out))
 }
 
 /// Parses the suite's list: `  - tools-list [2025-06-18,2025-11-25]`.

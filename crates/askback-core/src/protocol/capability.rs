@@ -204,10 +204,11 @@ impl ClientCapabilities {
 }
 
 impl ServerCapabilities {
-    /// Declares that the server has skills.
+    /// Declares that the server has skills, and lists their folders.
     pub fn declare_skills_extension(&mut self) {
         if self.extension(SKILLS_EXTENSION).is_none() {
-            declare(&mut self.extensions, SKILLS_EXTENSION, JsonObject::new());
+            let settings = JsonObject::from_iter([("directoryRead".into(), true.into())]);
+            declare(&mut self.extensions, SKILLS_EXTENSION, settings);
         }
     }
 

@@ -9,9 +9,10 @@ use super::{
     CallToolParams, CancelledParams, CompleteParams, CreateMessageParams, DetailedTask,
     ElicitParams, ElicitationCompleteParams, GetPromptParams, GetSkillParams, InitializeParams,
     InputRequest, LoggingMessageParams, NotificationParams, OtherRequest, PaginatedParams,
-    ProgressParams, ReadResourceParams, RequestParams, ResourceUpdatedParams, SetLevelParams,
-    SubscribeParams, SubscriptionsAcknowledgedParams, SubscriptionsListenParams, TaskParams,
-    TaskState, UpdateTaskParams, meta::has_meta, raw::decode_params,
+    ProgressParams, ReadResourceDirectoryParams, ReadResourceParams, RequestParams,
+    ResourceUpdatedParams, SetLevelParams, SubscribeParams, SubscriptionsAcknowledgedParams,
+    SubscriptionsListenParams, TaskParams, TaskState, UpdateTaskParams, meta::has_meta,
+    raw::decode_params,
 };
 use crate::jsonrpc::{self, ErrorObject, RequestId};
 
@@ -130,6 +131,8 @@ methods! {
         ListSkills(PaginatedParams) = "skills/list", omitted if is_empty;
         /// Gets one skill (the skills extension).
         GetSkill(GetSkillParams) = "skills/get";
+        /// Lists the files and folders in a folder of a skill (the skills extension).
+        ReadResourceDirectory(ReadResourceDirectoryParams) = "resources/directory/read";
         /// Watches a resource (handshake revisions).
         Subscribe(SubscribeParams) = "resources/subscribe";
         /// Stops watching a resource (handshake revisions).
@@ -194,6 +197,7 @@ impl ClientRequest {
             | Self::ListResourceTemplates(_)
             | Self::ListSkills(_)
             | Self::GetSkill(_)
+            | Self::ReadResourceDirectory(_)
             | Self::Subscribe(_)
             | Self::Unsubscribe(_)
             | Self::Listen(_)

@@ -96,7 +96,8 @@ pub use sampling::{
     SamplingContent, SamplingMessage, ToolChoice, ToolChoiceMode,
 };
 pub use skill::{
-    GetSkillParams, GetSkillResult, ListSkillsResult, SKILLS_EXTENSION, Skill, SkillResource,
+    GetSkillParams, GetSkillResult, ListSkillsResult, ReadResourceDirectoryParams,
+    ReadResourceDirectoryResult, SKILLS_EXTENSION, Skill, SkillResource,
 };
 pub use subscribe::{
     ResourceUpdatedParams, SubscribeParams, SubscriptionFilter, SubscriptionsAcknowledgedParams,

@@ -5,7 +5,7 @@ use alloc::{collections::BTreeSet, format, string::String, vec::Vec};
 use serde::{Deserialize, Deserializer, de};
 use serde_json::Value;
 
-use super::{CacheScope, JsonObject, lenient, messages::messages};
+use super::{CacheScope, JsonObject, Resource, lenient, messages::messages};
 
 /// The name of the skills extension among the capabilities.
 pub const SKILLS_EXTENSION: &str = "io.modelcontextprotocol/skills";
@@ -51,6 +51,26 @@ messages! {
         /// The URI of the `SKILL.md`.
         uri: String;
         meta;
+    }
+
+    /// The parameters of `resources/directory/read`.
+    #[derive(Default, Deserialize)]
+    struct ReadResourceDirectoryParams {
+        /// The URI of the folder, without a slash at its end.
+        uri: String;
+        /// The cursor of the page.
+        cursor?: String;
+        meta;
+    }
+
+    /// The result of `resources/directory/read`.
+    #[derive(Default, Deserialize)]
+    struct ReadResourceDirectoryResult {
+        /// The files and folders, but not those in its folders.
+        resources: Vec<Resource>;
+        /// The cursor of the next page.
+        next_cursor?: String;
+        meta = "super::meta::lenient";
     }
 
     /// The result of `skills/get`.

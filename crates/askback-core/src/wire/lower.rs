@@ -13,7 +13,8 @@ use crate::protocol::{
     InitializeResult, InputRequest, InputRequests, InputRequiredResult, InputResponse,
     ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult, ListRootsResult,
     ListSkillsResult, ListTasksResult, ListToolsResult, LoggingMessageParams, Meta,
-    NotificationParams, OtherRequest, PaginatedParams, ProgressParams, Prompt, ReadResourceParams,
+    NotificationParams, OtherRequest, PaginatedParams, ProgressParams, Prompt,
+    ReadResourceDirectoryParams, ReadResourceDirectoryResult, ReadResourceParams,
     ReadResourceResult, Reference, RequestParams, Resource, ResourceContents, ResourceLink,
     ResourceTemplate, ResourceUpdatedParams, Root, SamplingBlock, SamplingContent, SamplingMessage,
     ServerCapabilities, ServerNotification, ServerRequest, SetLevelParams, SubscribeParams,
@@ -112,7 +113,7 @@ impl<T: Lower> Lower for Box<T> {
 
 lower_variants! {
     ClientRequest: Initialize | Discover | Ping | ListTools | CallTool | ListPrompts | GetPrompt
-        | ListResources | ListResourceTemplates | ReadResource | ListSkills | GetSkill | Subscribe | Unsubscribe | Listen
+        | ListResources | ListResourceTemplates | ReadResource | ListSkills | GetSkill | ReadResourceDirectory | Subscribe | Unsubscribe | Listen
         | Complete | SetLevel | GetTask | GetTaskPayload | UpdateTask | CancelTask | ListTasks | Other;
     ServerRequest: Ping | Elicit | Sample | Roots | GetTask | GetTaskPayload | CancelTask | ListTasks;
     ClientNotification: Initialized | Cancelled | Progress | RootsListChanged | TaskStatus;
@@ -131,7 +132,7 @@ lower_variants! {
 lower! {
     CallToolParams | CancelledParams | CompleteResult | CreateTaskResult | ElicitationCompleteParams
         | EmptyResult | GetPromptParams | GetSkillParams | ListTasksResult | LoggingMessageParams | NotificationParams
-        | PaginatedParams | ProgressParams | ReadResourceParams | RequestParams
+        | PaginatedParams | ProgressParams | ReadResourceDirectoryParams | ReadResourceParams | RequestParams
         | ResourceUpdatedParams | Root | SetLevelParams | SubscribeParams
         | SubscriptionsAcknowledgedParams | SubscriptionsListenParams | SubscriptionsListenResult
         | TaskParams | TaskState | UpdateTaskParams | TextResourceContents | BlobResourceContents
@@ -180,6 +181,7 @@ lower! {
         this.resource_templates.lower(step);
         step.cache(&mut this.ttl_ms, &mut this.cache_scope);
     };
+    ReadResourceDirectoryResult => |this, step| this.resources.lower(step);
     ListSkillsResult | GetSkillResult => |this, step| {
         step.cache(&mut this.ttl_ms, &mut this.cache_scope);
     };

@@ -21,9 +21,10 @@ use crate::{
         InitializeResult, InputRequiredResult, ListPromptsResult, ListResourceTemplatesResult,
         ListResourcesResult, ListRootsResult, ListSkillsResult, ListTasksResult, ListToolsResult,
         LoggingMessageParams, Meta, NotificationParams, PaginatedParams, ProgressParams, Prompt,
-        PromptArgument, PromptReference, ReadResourceParams, ReadResourceResult, RequestParams,
-        Resource, ResourceLink, ResourceTemplate, ResourceUpdatedParams, Root, RootsCapability,
-        SamplingCapability, SamplingMessage, ServerCapabilities, SetLevelParams, SubscribeParams,
+        PromptArgument, PromptReference, ReadResourceDirectoryParams, ReadResourceDirectoryResult,
+        ReadResourceParams, ReadResourceResult, RequestParams, Resource, ResourceLink,
+        ResourceTemplate, ResourceUpdatedParams, Root, RootsCapability, SamplingCapability,
+        SamplingMessage, ServerCapabilities, SetLevelParams, SubscribeParams,
         SubscriptionsAcknowledgedParams, SubscriptionsListenParams, SubscriptionsListenResult,
         TaskParams, TaskState, TextContent, TextResourceContents, Tool, ToolResultContent,
         ToolUseContent, UpdateTaskParams,
@@ -291,6 +292,8 @@ members! {
         ttl_ms: SINCE_2026_07_28,
         cache_scope: SINCE_2026_07_28, left_out }
     GetSkillParams { uri, meta }
+    ReadResourceDirectoryParams { uri, cursor, meta }
+    ReadResourceDirectoryResult { resources, next_cursor, meta }
     GetSkillResult {
         skill,
         meta,

@@ -40,6 +40,7 @@ fn methods_come_and_go() {
         (ClientRequest, "ping", "0123"),
         (ClientRequest, "tools/call", "01234"),
         (ClientRequest, "skills/list", "4"),
+        (ClientRequest, "resources/directory/read", "4"),
         (ClientRequest, "resources/subscribe", "0123"),
         (ClientRequest, "subscriptions/listen", "4"),
         (ClientRequest, "logging/setLevel", "0123"),

@@ -283,6 +283,10 @@ impl CallContext {
                 ClientRequest::ListSkills(params) => self.list_skills(id, method, &params),
                 #[cfg(feature = "skills")]
                 ClientRequest::GetSkill(params) => self.get_skill(id, method, &params.uri),
+                #[cfg(feature = "skills")]
+                ClientRequest::ReadResourceDirectory(params) => {
+                    self.read_directory(id, method, &params)
+                }
                 ClientRequest::Complete(params) => {
                     let declared = self.shared.profile.capabilities.completions.is_some();
                     self.declared(declared, method)?;
@@ -307,7 +311,9 @@ impl CallContext {
                     Ok(self.write(id, Outcome::Done(EmptyResult::default())))
                 }
                 #[cfg(not(feature = "skills"))]
-                ClientRequest::ListSkills(_) | ClientRequest::GetSkill(_) => {
+                ClientRequest::ListSkills(_)
+                | ClientRequest::GetSkill(_)
+                | ClientRequest::ReadResourceDirectory(_) => {
                     Err(Error::protocol(ErrorObject::method_not_found(method)))
                 }
                 // The engine answers these, or the revision does not have the method.

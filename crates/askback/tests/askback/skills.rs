@@ -130,12 +130,15 @@ async fn skills_are_used_over_http() {
     serving.abort();
 }
 
-// Shows SK-02, SK-05, SK-11, SK-13, SK-15, SK-16, SK-17.
+// Shows SK-02, SK-11, SK-13, SK-15, SK-16, SK-17.
 #[tokio::test(start_paused = true)]
 async fn skills_are_listed_on_the_wire() {
     let server = shop().page_size(1).build().unwrap();
     let capabilities = serde_json::to_value(server.capabilities()).unwrap();
-    assert_eq!(capabilities["extensions"], json!({SKILLS_EXTENSION: {}}));
+    assert_eq!(
+        capabilities["extensions"],
+        json!({SKILLS_EXTENSION: {"directoryRead": true}})
+    );
     assert!(capabilities["resources"].is_object());
     let mut wire = Wire::connect(&server);
     let first = request(&mut wire, "skills/list", json!({})).await;
@@ -184,11 +187,6 @@ async fn skills_are_listed_on_the_wire() {
             json!({"uri": "skill://acme/shop/refunds/rules/all of it.md"}),
             -32602,
         ),
-        (
-            "resources/directory/read",
-            json!({"uri": "skill://acme/shop/refunds"}),
-            -32601,
-        ),
         ("skills/list", json!({"cursor": "x"}), -32602),
     ];
     for (method, params, code) in cases {
@@ -197,12 +195,77 @@ async fn skills_are_listed_on_the_wire() {
     }
 }
 
+// Shows SK-28, SK-29.
+#[tokio::test(start_paused = true)]
+async fn each_folder_of_a_skill_is_listed() {
+    let cases: [(&str, &[(&str, &str, &str)]); 11] = [
+        ("skill://acme", &[("/shop", "shop", "inode/directory")]),
+        (
+            "skill://acme/shop/refunds",
+            &[
+                ("/SKILL.md", "refunds", "text/markdown"),
+                ("/logo.png", "logo.png", "image/png"),
+                ("/rules", "rules", "inode/directory"),
+            ],
+        ),
+        (
+            "skill://acme/shop/refunds/rules",
+            &[("/all%20of%20it.md", "rules/all of it.md", "text/markdown")],
+        ),
+        (
+            "skill://returns",
+            &[("/SKILL.md", "returns", "text/markdown")],
+        ),
+        // No folders.
+        ("skill://returns/SKILL.md", &[]),
+        ("skill://returns/", &[]),
+        ("skill://return", &[]),
+        ("skill://", &[]),
+        ("skill:/", &[]),
+        ("skill:", &[]),
+        ("", &[]),
+    ];
+    for page_size in [1, 9] {
+        let server = shop().page_size(page_size).build().unwrap();
+        let mut wire = Wire::connect(&server);
+        for (folder, expected) in cases {
+            let mut children = Vec::new();
+            let mut params = json!({"uri": folder});
+            loop {
+                let response = request(&mut wire, "resources/directory/read", params.clone()).await;
+                if expected.is_empty() {
+                    assert_eq!(response["error"]["code"], -32602, "{response}");
+                    break;
+                }
+                let result = &response["result"];
+                assert_eq!(result["resultType"], "complete", "{response}");
+                let page = result["resources"].as_array().unwrap();
+                assert!(page.len() <= page_size, "{response}");
+                children.extend(
+                    page.iter().map(|child| {
+                        ["uri", "name", "mimeType"].map(|member| child[member].clone())
+                    }),
+                );
+                match result["nextCursor"].as_str() {
+                    Some(cursor) => params["cursor"] = json!(cursor),
+                    None => break,
+                }
+            }
+            let expected = expected.iter().map(|(path, name, kind)| {
+                [format!("{folder}{path}").into(), json!(name), json!(kind)]
+            });
+            assert_eq!(children, expected.collect::<Vec<_>>());
+        }
+    }
+}
+
+// Shows SK-05.
 #[tokio::test(start_paused = true)]
 async fn a_server_without_skills_does_not_know_the_methods() {
     let server = Server::new("shop", "1").build().unwrap();
     assert_eq!(server.capabilities().extension(SKILLS_EXTENSION), None);
     let mut wire = Wire::connect(&server);
-    for method in ["skills/list", "skills/get"] {
+    for method in ["skills/list", "skills/get", "resources/directory/read"] {
         let response = request(&mut wire, method, json!({"uri": URI})).await;
         assert_eq!(response["error"]["code"], -32601, "{response}");
     }
@@ -222,9 +285,13 @@ async fn a_hidden_skill_does_not_exist() {
         let listed = request(&mut wire, "skills/list", json!({})).await;
         let skills = listed["result"]["skills"].as_array().unwrap().len();
         assert_eq!(skills, 2 + usize::from(is_visible), "{subject}");
-        for method in ["skills/get", "resources/read"] {
-            let uri = json!({"uri": "skill://payroll/SKILL.md"});
-            let response = request(&mut wire, method, uri).await;
+        let requests = [
+            ("skills/get", "skill://payroll/SKILL.md"),
+            ("resources/read", "skill://payroll/SKILL.md"),
+            ("resources/directory/read", "skill://payroll"),
+        ];
+        for (method, uri) in requests {
+            let response = request(&mut wire, method, json!({"uri": uri})).await;
             assert_eq!(
                 response["result"].is_object(),
                 is_visible,

@@ -1,6 +1,9 @@
 //! What each scenario requires of a client.
 
-use askback::{Error, Result, client::Client};
+use askback::{
+    Error, Result,
+    client::{Client, SkillError},
+};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -48,6 +51,11 @@ pub(super) async fn play(client: &Client, wish: &Wish) -> Result<()> {
             }
             Ok(())
         }
+        "sep-2640-client-no-prefetch" => {
+            client.skills().await?;
+            Ok(())
+        }
+        tampered if tampered.starts_with("sep-2640-client-verify-") => load_skills(client).await,
         "json-schema-2020-12-preservation" => echo_schema(client).await,
         authorized if authorized.starts_with("auth/") => {
             client.tools().await?;
@@ -79,6 +87,20 @@ async fn everything(client: &Client) -> Result<()> {
         client.get_prompt(&prompt.name, ()).await?;
     }
     Ok(())
+}
+
+/// Reads the files of each skill, up to the first file that differs from its entry.
+async fn load_skills(client: &Client) -> Result<()> {
+    for skill in client.skills().await? {
+        for file in skill.resources.iter().flatten() {
+            match client.read_skill_file(&skill, &file.uri).await {
+                Ok(_) => {}
+                Err(SkillError::Different(_)) => return Ok(()),
+                Err(error) => return Err(error.into()),
+            }
+        }
+    }
+    Err(Error::new("no file differs from its entry"))
 }
 
 async fn echo_schema(client: &Client) -> Result<()> {

@@ -7,6 +7,7 @@ mod prompts;
 mod resources;
 mod rounds;
 mod schemas;
+mod skills;
 mod streams;
 mod tasks;
 mod telling;
@@ -19,8 +20,8 @@ use askback::{
 };
 
 use self::{
-    asking::*, changes::*, content::*, prompts::*, resources::*, rounds::*, schemas::*, streams::*,
-    tasks::*, telling::*,
+    asking::*, changes::*, content::*, prompts::*, resources::*, rounds::*, schemas::*, skills::*,
+    streams::*, tasks::*, telling::*,
 };
 
 /// Returns a builder with everything that the suite tests. The keys are missing.
@@ -89,4 +90,5 @@ fn resources(server: ServerBuilder) -> ServerBuilder {
         .resource(static_binary)
         .resource(watched_resource)
         .resource_template(template_data)
+        .skill(pirate())
 }

@@ -144,6 +144,19 @@ impl Flaw {
         }
     }
 
+    /// Whether the client shows no field of the form.
+    pub fn hides_fields(self) -> bool {
+        matches!(self, Self::NumberHidesFields | Self::ListHidesFields)
+    }
+
+    /// Whether this goes wrong only if the client shows the fields of the form.
+    pub fn is_of_shown_fields(self) -> bool {
+        matches!(
+            self,
+            Self::FirstOptionSelected | Self::NoTextDefault | Self::StuckAtEnd
+        )
+    }
+
     /// Whether `askback wrap` asks the user instead of the client.
     pub fn is_wrapped(self) -> bool {
         matches!(
@@ -252,10 +265,10 @@ fn of_fields(fields: &[Field], client: &KnownClient) -> Vec<Reason> {
             (!names.is_empty()).then(|| flaw.of_fields(names))
         })
         .collect();
-    // Without fields, nothing else can go wrong.
-    let Some(drawing) = client.forms.filter(|_| hidden.is_empty()) else {
+    let Some(drawing) = client.forms else {
         return hidden;
     };
+    // If no field is shown, these go wrong once the author has mended that.
     let named = |flaw: Flaw, is_meant: &dyn Fn(&Field) -> bool| {
         let meant = fields.iter().filter(|field| is_meant(field));
         let names: Vec<_> = meant.map(|field| field.name.clone()).collect();
@@ -284,10 +297,8 @@ fn of_fields(fields: &[Field], client: &KnownClient) -> Vec<Reason> {
     let stuck = last
         .filter(is_stuck)
         .map(|field| Flaw::StuckAtEnd.of_field(field));
-    [first_option, no_default, stuck]
-        .into_iter()
-        .flatten()
-        .collect()
+    let of_shown = [first_option, no_default, stuck].into_iter().flatten();
+    hidden.into_iter().chain(of_shown).collect()
 }
 
 /// Whether a client that selects the first option decides something for the user.
@@ -378,12 +389,12 @@ mod tests {
             ("claude-code", &numbers, Drawn, &[][..]),
             ("copilot-cli", &numbers, Drawn, &[]),
             ("fast-agent", &numbers, Drawn, &[]),
-            // Nothing else matters if no field is shown.
+            // No field is shown. When they are, the text is still the last.
             (
                 "codex",
                 &numbers,
                 Degraded,
-                &[(NumberHidesFields, &["m", "n"][..])],
+                &[(NumberHidesFields, &["m", "n"][..]), (StuckAtEnd, &["t"])],
             ),
             (
                 "codex",

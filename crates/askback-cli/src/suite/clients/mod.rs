@@ -274,7 +274,9 @@ fn cell(case: &Case, runs: &Runs<'_>, client: &'static KnownClient) -> Option<Ce
     let lacking = modes.iter();
     let lacking = lacking.filter_map(|mode| judge::unreachable(*mode, client));
     let mut reasons: Vec<_> = lacking.map(Flaw::alone).collect();
-    if key == RunKey::Everything && is_older(runs, case) {
+    // If the client declares no such question, another revision does not help.
+    let is_askable = reasons.len() < modes.len();
+    if key == RunKey::Everything && is_older(runs, case) && is_askable {
         reasons.push(Flaw::AsksInOlderAlone.alone());
     }
     let ended = run.ended.clone().filter(|_| !reasons.is_empty());

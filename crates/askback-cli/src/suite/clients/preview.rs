@@ -56,8 +56,7 @@ fn put_form(page: &mut Page, message: &str, schema: &FormSchema, client: &KnownC
     let request = QuestionRequest::Form(schema.clone());
     let judgement = judge::judge(&request, client);
     let mut flaws = judgement.reasons.iter().map(|reason| reason.flaw);
-    let is_empty =
-        flaws.any(|flaw| matches!(flaw, Flaw::NumberHidesFields | Flaw::ListHidesFields));
+    let is_empty = flaws.any(Flaw::hides_fields);
     match (client.forms, is_empty) {
         (_, true) => page.item(
             "├─ ",
@@ -72,7 +71,8 @@ fn put_form(page: &mut Page, message: &str, schema: &FormSchema, client: &KnownC
         (Some(drawing), false) => put_fields(page, schema, drawing),
     }
     page.item("└─ ", Style::Dim, "");
-    for reason in &judgement.reasons {
+    let seen = |flaw: Flaw| !is_empty || !flaw.is_of_shown_fields();
+    for reason in judgement.reasons.iter().filter(|it| seen(it.flaw)) {
         page.note(Style::Plain, reason.flaw.words());
         for field in &reason.fields {
             page.quote_line("  ", field);

@@ -179,8 +179,16 @@ fn put_note(page: &mut Page, number: usize, note: &Note<'_>, with_fixes: bool) {
         note.cell.verdict.as_str()
     );
     page.item(words!("{}  ", number), Style::Strong, head);
+    let has = |is: fn(Flaw) -> bool| note.cell.reasons.iter().any(|reason| is(reason.flaw));
+    let works = note.cell.ended.as_ref().is_some_and(|it| !it.failed);
+    let mut shown = !has(Flaw::hides_fields);
     for reason in &note.cell.reasons {
-        put_reason(page, reason, with_fixes);
+        if !shown && reason.flaw.is_of_shown_fields() {
+            page.item("   ", Style::Plain, "When it shows the fields:");
+            shown = true;
+        }
+        let is_mended = works && reason.flaw == Flaw::SamplingUndeclared;
+        put_reason(page, reason, with_fixes && !is_mended);
     }
     if let Some(ended) = &note.cell.ended {
         let words = match ended.failed {
@@ -190,7 +198,6 @@ fn put_note(page: &mut Page, number: usize, note: &Note<'_>, with_fixes: bool) {
         page.item("   ", Style::Plain, words);
         page.quote_line("   ", ended.text.clone());
     }
-    let has = |is: fn(Flaw) -> bool| note.cell.reasons.iter().any(|reason| is(reason.flaw));
     if !with_fixes && has(Flaw::is_wrapped) {
         page.item(
             "   ",

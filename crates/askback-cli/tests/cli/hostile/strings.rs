@@ -14,8 +14,8 @@ use askback::{
         CallToolResult, CompleteResult, DetailedTask, DiscoverResult, EmptyResult, GetPromptResult,
         GetSkillResult, InitializeResult, InputRequest, ListPromptsResult,
         ListResourceTemplatesResult, ListResourcesResult, ListSkillsResult, ListTasksResult,
-        ListToolsResult, ReadResourceResult, ServerNotification, ServerRequest,
-        SubscriptionsListenResult, TaskState,
+        ListToolsResult, ReadResourceDirectoryResult, ReadResourceResult, ServerNotification,
+        ServerRequest, SubscriptionsListenResult, TaskState,
     },
 };
 use serde_json::{Map, Number, Value, json, value::RawValue};
@@ -215,6 +215,7 @@ fn is_result(revision: Revision, method: &str, raw: &RawValue) -> bool {
         "prompts/list" => is!(ListPromptsResult),
         "prompts/get" => is!(GetPromptResult),
         "resources/list" => is!(ListResourcesResult),
+        "resources/directory/read" => is!(ReadResourceDirectoryResult),
         "resources/templates/list" => is!(ListResourceTemplatesResult),
         "resources/read" => is!(ReadResourceResult),
         "skills/list" => is!(ListSkillsResult),

@@ -187,6 +187,8 @@ fn a_server_that_asks_in_an_older_revision_alone_is_known() {
     assert_eq!(of("fast-agent"), newest);
     let undeclared = Some(("unreachable", "forms-undeclared".to_owned()));
     assert_eq!(of("opencode"), undeclared);
+    // It speaks the newest revision, but another way to ask does not reach it.
+    assert_eq!(of("pydantic-ai"), undeclared);
     assert_eq!(report["tools"][0]["asked"], json!(["form"]));
 
     let run = Run::new("clients-older-hint", &["test", "suite.yaml", "--clients"]);

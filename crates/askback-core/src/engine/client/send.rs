@@ -250,6 +250,11 @@ fn supported(request: &ClientRequest, greeting: &Greeting) -> Result<(), String>
         ClientRequest::ListSkills(_) | ClientRequest::GetSkill(_) => {
             (capabilities.extension(SKILLS_EXTENSION).is_some(), "skills")
         }
+        ClientRequest::ReadResourceDirectory(_) => {
+            let skills = capabilities.extension(SKILLS_EXTENSION);
+            let reads = skills.and_then(|skills| skills.get("directoryRead"));
+            (reads == Some(&true.into()), "folders of skills")
+        }
         ClientRequest::SetLevel(_) => (local || capabilities.logging.is_some(), "logging"),
         ClientRequest::Initialize(_)
         | ClientRequest::Discover(_)

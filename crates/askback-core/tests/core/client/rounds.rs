@@ -465,7 +465,7 @@ fn a_server_has_so_long_for_a_round_while_nobody_is_asked() {
     ));
 }
 
-// Shows PR-16.
+// Shows PR-16, SK-30.
 #[test]
 fn what_the_server_does_not_declare_is_asked_for_only_if_it_is_a_list_or_an_entry_of_one() {
     check(
@@ -488,6 +488,8 @@ fn what_the_server_does_not_declare_is_asked_for_only_if_it_is_a_list_or_an_entr
         = failed 4: there is no `ping` in revision 2026-07-28
         ! call 5 resources/subscribe {"uri":"a:b"}
         = failed 5: there is no `resources/subscribe` in revision 2026-07-28
+        ! call 6 resources/directory/read {"uri":"skill://a"}
+        = failed 6: the server does not declare that it has folders of skills
         "#,
     );
 }

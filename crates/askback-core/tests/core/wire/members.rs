@@ -196,6 +196,7 @@ fn result_shape(case: &Case, revision: Revision, result: &Value) -> String {
         ("resources/read", _) => "ReadResourceResult",
         ("skills/list", _) => "ListSkillsResult",
         ("skills/get", _) => "GetSkillResult",
+        ("resources/directory/read", _) => "ReadResourceDirectoryResult",
         ("subscriptions/listen", _) => "SubscriptionsListenResult",
         ("completion/complete", _) => "CompleteResult",
         ("elicitation/create", _) => "ElicitResult",

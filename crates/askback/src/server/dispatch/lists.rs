@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 #[cfg(feature = "skills")]
-use std::sync::Arc;
+use std::{collections::BTreeMap, sync::Arc};
 
 use askback_core::{
     jsonrpc,
@@ -10,9 +10,15 @@ use askback_core::{
 };
 #[cfg(feature = "skills")]
 use askback_core::{
-    protocol::{GetSkillResult, ListSkillsResult, Skill},
+    protocol::{
+        self, GetSkillResult, ListSkillsResult, ReadResourceDirectoryParams,
+        ReadResourceDirectoryResult, Skill,
+    },
     quote::QuotedName,
 };
+
+#[cfg(feature = "skills")]
+use percent_encoding::percent_decode_str;
 
 use super::CallContext;
 #[cfg(feature = "skills")]
@@ -167,6 +173,58 @@ impl CallContext {
         ))
     }
 
+    /// Lists the files and folders directly in a folder of skills (SEP-2640, Reading Directories).
+    pub(super) fn read_directory(
+        &self,
+        id: &jsonrpc::RequestId,
+        method: &str,
+        params: &ReadResourceDirectoryParams,
+    ) -> Result<Message> {
+        let catalog = self.skills(method)?;
+        let missing = || {
+            let uri = QuotedName(&params.uri);
+            Error::invalid_params(format!("there is no folder of a skill at {uri}"))
+        };
+        // `skill:` and `skill:/` are no folders, although all files are below them.
+        if !params.uri.starts_with("skill://") {
+            return Err(missing());
+        }
+        let inside = format!("{}/", params.uri);
+        let skills = self.visible_skills(&catalog);
+        let files = skills.flat_map(|skill| skill.resources.iter().flatten());
+        let mut children = BTreeMap::new();
+        for file in files {
+            let Some(path) = file.uri.strip_prefix(&inside) else {
+                continue;
+            };
+            let child = match path.split_once('/') {
+                Some((name, _)) => Some(folder(&inside, name)),
+                None => {
+                    let file = catalog.resources.find(&file.uri, self.caller());
+                    file.map(|file| file.item.description.clone())
+                }
+            };
+            children.extend(child.map(|child| (child.uri.clone(), child)));
+        }
+        if children.is_empty() {
+            return Err(missing());
+        }
+        let children = children.into_values().collect::<Vec<_>>();
+        let cursor = params.cursor.as_deref();
+        let (page, next_cursor) = self
+            .shared
+            .pages
+            .page(&children, |child| &child.uri, cursor)?;
+        Ok(self.write(
+            id,
+            Outcome::Done(ReadResourceDirectoryResult {
+                resources: page.to_vec(),
+                next_cursor,
+                meta: None,
+            }),
+        ))
+    }
+
     fn skills(&self, method: &str) -> Result<Arc<Catalog>> {
         let catalog = self.shared.catalog.snapshot();
         self.declared(!catalog.skills.is_empty(), method)?;
@@ -177,5 +235,15 @@ impl CallContext {
         let skills = catalog.skills.iter();
         let visible = skills.filter(|skill| skill.visibility.is_for(self.caller()));
         visible.map(|skill| &skill.description)
+    }
+}
+
+/// Describes a folder in another, whose URI ends in a slash.
+#[cfg(feature = "skills")]
+fn folder(parent: &str, name: &str) -> protocol::Resource {
+    let decoded = percent_decode_str(name).decode_utf8_lossy();
+    protocol::Resource {
+        mime_type: Some("inode/directory".to_owned()),
+        ..protocol::Resource::new(format!("{parent}{name}"), decoded)
     }
 }
