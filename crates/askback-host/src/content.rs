@@ -337,7 +337,7 @@ mod tests {
         let object = r#"{"a":"\u001b[2J","of":["x"]}"#;
         let rows = "Structured | {\n           |   \"a\": \"\\u001b[2J\",\n           |   \"of\": [\"x\"]\n           | }\n";
         check(80, object, rows, false);
-        let long = format!("[[{}]]", vec![r#""0123456789""#; 9].join(","));
+        let long = format!("[[{}]]", [r#""0123456789""#; 9].join(","));
         let mut page = Page::new(Look {
             columns: 80,
             styled: false,

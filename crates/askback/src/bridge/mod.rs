@@ -160,12 +160,15 @@ pub enum OlderSign<'a> {
     Failure(&'a str),
 }
 
+type IsOlder = Arc<dyn Fn(OlderSign<'_>) -> bool + Send + Sync>;
+type OlderServerFound = Arc<dyn Fn(Option<&Implementation>) + Send + Sync>;
+
 /// What recognizes servers that ask only on a session.
 #[derive(Clone)]
 struct OlderRule {
-    is_older: Arc<dyn Fn(OlderSign<'_>) -> bool + Send + Sync>,
+    is_older: IsOlder,
     /// Called when such a server was connected with a session.
-    found: Arc<dyn Fn(Option<&Implementation>) + Send + Sync>,
+    found: OlderServerFound,
 }
 
 /// Connects each client to its own upstream server.

@@ -195,10 +195,13 @@ async fn skills_are_listed_on_the_wire() {
     }
 }
 
+/// The path, name and media type of what is in a folder.
+type Child = (&'static str, &'static str, &'static str);
+
 // Shows SK-28, SK-29.
 #[tokio::test(start_paused = true)]
 async fn each_folder_of_a_skill_is_listed() {
-    let cases: [(&str, &[(&str, &str, &str)]); 11] = [
+    let cases: [(&str, &[Child]); 11] = [
         ("skill://acme", &[("/shop", "shop", "inode/directory")]),
         (
             "skill://acme/shop/refunds",
