@@ -86,14 +86,19 @@ pub fn mark_refusal(
     RawJson::new(&result.answered_by(AnswerSource::Client)).unwrap_or(answer)
 }
 
+/// The time within which a known client refuses questions by itself. Without a user, Claude Code,
+/// Codex and Copilot CLI take 10 to 30 ms, but 0.4 s on a busy machine. fast-agent prepares a form
+/// for 0.1 to 0.6 s before it notices that it has no terminal. At a terminal, the fastest seen
+/// refusal of a person took 2.6 s.
+const UNSHOWN_REFUSAL: Duration = Duration::from_millis(1500);
+
 /// Returns how a client refuses a question that it does not show, and within what time, if it is
 /// known to take longer than [`AskingLimits::person_reaction`].
 #[must_use]
 pub fn unshown_refusal(client: Option<&Implementation>) -> Option<(ElicitAction, Duration)> {
     match client?.name.as_str() {
-        // fast-agent 0.10.48 prepares the form for 0.1 to 0.6 s before it notices that it has no
-        // terminal. At a terminal, a person sees the form no sooner.
-        "fast-agent-mcp" => Some((ElicitAction::Cancel, Duration::from_millis(1500))),
+        "claude-code" | "fast-agent-mcp" => Some((ElicitAction::Cancel, UNSHOWN_REFUSAL)),
+        "codex-mcp-client" | "copilot-cli" => Some((ElicitAction::Decline, UNSHOWN_REFUSAL)),
         _ => None,
     }
 }

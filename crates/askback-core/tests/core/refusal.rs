@@ -49,6 +49,13 @@ fn a_client_that_is_known_to_refuse_slowly_is_told_from_a_person() {
     let reason = json!({"action": "cancel", "_meta": {"dev.askback/reason": "later"}});
     let accept = json!({"action": "accept"});
     let by_client = Some(AnswerSource::Client);
+    // On a busy machine.
+    assert_eq!(source_at("claude-code", &cancel, 444), by_client);
+    assert_eq!(source_at("claude-code", &decline, 444), None);
+    assert_eq!(source_at("claude-code", &cancel, 3_181), None);
+    assert_eq!(source_at("codex-mcp-client", &decline, 444), by_client);
+    assert_eq!(source_at("codex-mcp-client", &cancel, 444), None);
+    assert_eq!(source_at("copilot-cli", &decline, 444), by_client);
     // Without a terminal it took 136 and 589 ms. At a terminal, a person took 22 s.
     for (answer, took, by) in [
         (&cancel, 136, by_client),
