@@ -17,7 +17,7 @@ use super::{Session, State};
 use crate::{
     ctx::{FlowPause, Incoming},
     error::{Error, Result},
-    journal::{CallId, SessionId},
+    journal::{Bus, CallId, SessionId},
     server::{
         Shared,
         fleet::{self, CallRecord, Follower, LogMessage, Node, WaitingNote},
@@ -25,8 +25,11 @@ use crate::{
     },
 };
 
-/// The first and the longest pause before a log is read again without a hint.
+/// The first and the longest pause before a log is read again, without a bus that brings hints about calls.
 const PAUSES: (Duration, Duration) = (Duration::from_millis(25), Duration::from_millis(250));
+
+/// The longest pause with a bus that brings hints. A process may die before it sends one.
+const HINTED_PAUSE: Duration = Duration::from_secs(2);
 
 /// How many messages of a log are read at once.
 const MOST: usize = 64;
@@ -370,6 +373,7 @@ async fn follow(
         let Some(session) = session.upgrade() else {
             return;
         };
+        let has_failed = matches!(read, Read::Failed);
         let mut has_news = false;
         if let Read::Messages(messages, _) = &mut read
             && let Some(last) = messages.last_mut()
@@ -408,7 +412,12 @@ async fn follow(
         if follower.wait(pause).await {
             pause = PAUSES.0;
         } else {
-            pause = (pause * 2).min(PAUSES.1);
+            let has_hints = |bus: &Arc<dyn Bus>| bus.passes_calls() && bus.was_reached();
+            let longest = match !has_failed && node.bus.as_ref().is_some_and(has_hints) {
+                true => HINTED_PAUSE,
+                false => PAUSES.1,
+            };
+            pause = (pause * 2).min(longest);
         }
     }
 }
