@@ -7,6 +7,7 @@
 
 mod calls;
 pub(super) mod hints;
+pub(super) mod keys;
 mod names;
 mod node;
 mod record;

@@ -101,6 +101,8 @@ pub(crate) struct Node {
     is_watching: AtomicBool,
     pub(super) is_stopping: AtomicBool,
     is_cut_off: AtomicBool,
+    /// Whether the fleet's other processes seal with keys that this process does not have.
+    pub(super) has_other_keys: AtomicBool,
     followers: Mutex<HashMap<CallId, Vec<Arc<LogNews>>>>,
 }
 
@@ -218,6 +220,7 @@ impl Node {
             is_watching: AtomicBool::new(false),
             is_stopping: AtomicBool::new(false),
             is_cut_off: AtomicBool::new(false),
+            has_other_keys: AtomicBool::new(false),
             followers: Mutex::default(),
         })
     }
