@@ -11,6 +11,7 @@ use askback_sql::deadpool_postgres::Transaction;
 
 use crate::{
     failure::Failure,
+    room::TableBytes,
     schema::{Statements, blob, count, execute, held, integer, row},
 };
 
@@ -35,6 +36,65 @@ async fn known(
     }))
 }
 
+/// The bytes that a claim takes.
+fn size(commit: &ClaimRequest<'_>) -> usize {
+    (OVERHEAD + commit.name.len()).saturating_add(commit.value_bytes)
+}
+
+/// Grants a claim in one statement. Returns `false` if it is claimed already, or if there is perhaps no room.
+pub(crate) async fn grant(
+    client: &impl Statements,
+    commit: &ClaimRequest<'_>,
+    in_all: &TableBytes,
+    max_bytes: usize,
+) -> Result<bool, Failure> {
+    let size = size(commit);
+    let used = match in_all.known(size, max_bytes) {
+        Some(used) => Some(used),
+        None => {
+            purge(client, "askback_commits", commit.now).await?;
+            in_all.read(client, size, max_bytes).await?
+        }
+    };
+    let Some(used) = used else { return Ok(false) };
+    let share = share::claim_share(used, max_bytes);
+    let is_granted = insert(client, commit, Some(share)).await?;
+    if is_granted {
+        in_all.add(size);
+    }
+    Ok(is_granted)
+}
+
+/// Inserts a claim, if the others of its owner have at most so many bytes. Returns whether it is granted.
+async fn insert(
+    client: &impl Statements,
+    commit: &ClaimRequest<'_>,
+    share: Option<usize>,
+) -> Result<bool, Failure> {
+    let insert =
+        "INSERT INTO askback_commits (flow, name, owner, lease_end, expires, size, value_bytes)
+         SELECT $1, $2, $3::bytea, $4, $5, $6, $7 WHERE $8::bigint IS NULL
+             OR (SELECT coalesce(sum(size), 0) FROM askback_commits WHERE owner = $3) <= $8
+         ON CONFLICT DO NOTHING";
+    let lease = u64::try_from(commit.lease.as_millis()).unwrap_or(u64::MAX);
+    let granted = execute(
+        client,
+        insert,
+        &[
+            &&commit.flow.0[..],
+            &commit.name.as_bytes(),
+            &blob(commit.owner.as_ref()),
+            &integer(commit.now.saturating_add(lease)),
+            &integer(commit.expires),
+            &count(size(commit)),
+            &count(commit.value_bytes),
+            &commit.owner.and(share).map(count),
+        ],
+    )
+    .await?;
+    Ok(granted > 0)
+}
+
 pub(crate) async fn claim(
     transaction: &impl Statements,
     commit: &ClaimRequest<'_>,
@@ -44,31 +104,28 @@ pub(crate) async fn claim(
         return Ok(claim);
     }
     purge(transaction, "askback_commits", commit.now).await?;
-    let size = (OVERHEAD + commit.name.len()).saturating_add(commit.value_bytes);
     let room = held(transaction, "askback_commits", commit.owner).await?;
-    share::admit_claim(room, size, max_bytes)?;
-    let lease = u64::try_from(commit.lease.as_millis()).unwrap_or(u64::MAX);
-    let granted = execute(
-        transaction,
-        "INSERT INTO askback_commits (flow, name, owner, lease_end, expires, size, value_bytes)
-         VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT DO NOTHING",
-        &[
-            &&commit.flow.0[..],
-            &commit.name.as_bytes(),
-            &blob(commit.owner.as_ref()),
-            &integer(commit.now.saturating_add(lease)),
-            &integer(commit.expires),
-            &count(size),
-            &count(commit.value_bytes),
-        ],
-    )
-    .await?;
-    if granted > 0 {
+    share::admit_claim(room, size(commit), max_bytes)?;
+    if insert(transaction, commit, None).await? {
         return Ok(Claim::Granted);
     }
     // Another process was granted it meanwhile.
     let claim = known(transaction, commit).await?;
     Ok(claim.unwrap_or(Claim::Busy))
+}
+
+/// Stores the value of a claim that has none, in one statement. Returns whether it did.
+pub(crate) async fn settle(
+    client: &impl Statements,
+    flow: FlowId,
+    name: &str,
+    value: &[u8],
+) -> Result<bool, Failure> {
+    let update =
+        "UPDATE askback_commits SET value = $3, size = size - value_bytes + $4, value_bytes = $4
+         WHERE flow = $1 AND name = $2 AND value IS NULL AND value_bytes >= $4";
+    let (flow, name) = (&flow.0[..], name.as_bytes());
+    Ok(execute(client, update, &[&flow, &name, &value, &count(value.len())]).await? > 0)
 }
 
 pub(crate) async fn finish(
@@ -77,30 +134,23 @@ pub(crate) async fn finish(
     name: &str,
     value: &[u8],
 ) -> Result<(), Failure> {
-    let select = "SELECT value = $3, value_bytes FROM askback_commits WHERE flow = $1 AND name = $2 FOR UPDATE";
+    if settle(transaction, flow, name, value).await? {
+        return Ok(());
+    }
+    let select =
+        "SELECT value = $3, value_bytes FROM askback_commits WHERE flow = $1 AND name = $2";
     let (flow, name) = (&flow.0[..], name.as_bytes());
     let found = row(transaction, select, &[&flow, &name, &value]).await?;
     let found = found.ok_or(StoreError::Unclaimed)?;
     let set_aside: i64 = found.try_get(1)?;
     match found.try_get(0)? {
-        Some(true) => return Ok(()),
-        Some(false) => return Err(StoreError::Finished.into()),
-        None => {}
+        Some(true) => Ok(()),
+        Some(false) => Err(StoreError::Finished.into()),
+        None => {
+            let max_bytes = usize::try_from(set_aside).unwrap_or(0);
+            Err(StoreError::TooLong { max_bytes }.into())
+        }
     }
-    if count(value.len()) > set_aside {
-        let max_bytes = usize::try_from(set_aside).unwrap_or(0);
-        return Err(StoreError::TooLong { max_bytes }.into());
-    }
-    let update =
-        "UPDATE askback_commits SET value = $3, size = size - value_bytes + $4, value_bytes = $4
-         WHERE flow = $1 AND name = $2";
-    execute(
-        transaction,
-        update,
-        &[&flow, &name, &value, &count(value.len())],
-    )
-    .await?;
-    Ok(())
 }
 
 pub(crate) async fn put(

@@ -1,7 +1,9 @@
 //! Parked calls, their answers and logs, and sessions.
 //!
 //! Each transaction locks the row of its call first, and several calls in the order of their ids, so transactions wait for
-//! one another and never deadlock.
+//! one another and never deadlock. In a statement with several parts, the other parts read the one that locks the row.
+//!
+//! A statement that waited for a row sees the newest row, but other tables as they were when it began. `changes` tells.
 
 use askback::{
     journal::{
@@ -11,10 +13,11 @@ use askback::{
     },
     store::share::{self, Eviction, OVERHEAD},
 };
-use askback_sql::deadpool_postgres::{GenericClient, Transaction};
+use askback_sql::deadpool_postgres::{GenericClient, Object, Transaction};
 
 use crate::{
     failure::Failure,
+    room::TableBytes,
     schema::{blob, count, execute, held, integer, row, rows},
 };
 
@@ -27,101 +30,204 @@ fn small(count: i64) -> u32 {
     u32::try_from(count).unwrap_or(u32::MAX)
 }
 
+/// The messages of a request, as values of two columns.
+fn columns(events: &[Event]) -> (Vec<Option<i64>>, Vec<&[u8]>) {
+    let asks = events.iter().map(|event| event.ask.map(i64::from));
+    let messages = events.iter().map(|event| &*event.message);
+    (asks.collect(), messages.collect())
+}
+
+/// The bytes that a request adds to its call.
+fn bytes(request: &ParkRequest<'_>) -> usize {
+    let events: usize = request.events.iter().map(|it| it.message.len()).sum();
+    request.record.len() + request.status.map_or(0, <[u8]>::len) + events
+}
+
+/// Parks a call: usually in one statement, which is one round trip and one transaction.
 pub(crate) async fn park(
+    client: &mut Object,
+    request: &ParkRequest<'_>,
+    in_all: &TableBytes,
+    max_bytes: usize,
+) -> Result<ParkOutcome, Failure> {
+    let size = OVERHEAD + bytes(request);
+    let used = match in_all.known(size, max_bytes) {
+        Some(used) => Some(used),
+        None => in_all.read(client, size, max_bytes).await?,
+    };
+    if let Some(used) = used {
+        let share = share::claim_share(used, max_bytes);
+        if request.epoch == 0 && insert(client, request, Some(share)).await? {
+            in_all.add(size);
+            return Ok(ParkOutcome::Waiting);
+        }
+        if let Some(outcome) = update(client, request).await? {
+            return Ok(outcome);
+        }
+    }
+    let transaction = client.transaction().await?;
+    let outcome = park_locked(&transaction, request, max_bytes).await?;
+    transaction.commit().await?;
+    Ok(outcome)
+}
+
+/// Parks a call that was changed meanwhile, whose request is a repetition, or for which there is perhaps no room.
+async fn park_locked(
     transaction: &Transaction<'_>,
     request: &ParkRequest<'_>,
     max_bytes: usize,
 ) -> Result<ParkOutcome, Failure> {
+    let select = "SELECT epoch, is_over, record = $2 FROM askback_calls WHERE id = $1 FOR UPDATE";
     let call = &request.call.0[..];
-    let select = "SELECT epoch, is_over, next_event, record = $2 FROM askback_calls WHERE id = $1 FOR UPDATE";
-    let known = row(transaction, select, &[&call, &request.record]).await?;
-    let is_known = known.is_some();
-    let first_event: i64 = match known {
-        Some(row) => {
-            let (epoch, is_over): (i64, bool) = (row.try_get(0)?, row.try_get(1)?);
+    let is_new = match row(transaction, select, &[&call, &request.record]).await? {
+        Some(known) => {
+            let (epoch, is_over): (i64, bool) = (known.try_get(0)?, known.try_get(1)?);
             if epoch != i64::from(request.epoch) || is_over {
                 return Ok(ParkOutcome::Lost);
             }
-            if row.try_get(3)? {
+            if known.try_get(2)? {
                 return handed_over(transaction, request).await;
             }
-            row.try_get(2)?
+            false
         }
-        None if request.epoch == 0 => integer(request.first_event),
+        None if request.epoch == 0 => true,
         None => return Ok(ParkOutcome::Lost),
     };
-    let events: usize = request.events.iter().map(|it| it.message.len()).sum();
-    let bytes = request.record.len() + request.status.map_or(0, <[u8]>::len) + events;
     // Only a new call counts against its owner's share: a call that continues must not be lost.
-    let owner = request.owner.filter(|_| !is_known);
+    let owner = request.owner.filter(|_| is_new);
     let room = held(transaction, "askback_calls", owner).await?;
-    share::admit_claim(room, OVERHEAD + bytes, max_bytes)?;
-    let wake = request.wake.map(integer);
-    let next = first_event.saturating_add(count(request.events.len()));
-    let expires = integer(request.expires);
-    let kept = match is_known {
+    share::admit_claim(room, OVERHEAD + bytes(request), max_bytes)?;
+    let parked = match is_new {
         true => {
-            let update = "UPDATE askback_calls SET wake = $2, next_event = $3,
-                 size = size - length(record) + $4
-                     - CASE WHEN $6::bytea IS NULL THEN 0 ELSE coalesce(length(status), 0) END,
-                 record = $5, status = coalesce($6, status), expires = $7
-             WHERE id = $1";
-            let size = count(bytes);
-            execute(
-                transaction,
-                update,
-                &[
-                    &call,
-                    &wake,
-                    &next,
-                    &size,
-                    &request.record,
-                    &request.status,
-                    &expires,
-                ],
-            )
-            .await?
+            let is_parked = insert(transaction, request, None).await?;
+            is_parked.then_some(ParkOutcome::Waiting)
         }
-        false => {
-            let insert = "INSERT INTO askback_calls
-                 (id, session, request, owner, epoch, wake, is_over, next_event, size, record, status, expires)
-             VALUES ($1, $2, $3, $4, 0, $5, false, $6, $7, $8, $9, $10) ON CONFLICT DO NOTHING";
-            let (session, digest) = (&request.session.0[..], &request.request[..]);
-            let (owner, size) = (blob(request.owner.as_ref()), count(OVERHEAD + bytes));
-            execute(
-                transaction,
-                insert,
-                &[
-                    &call,
-                    &session,
-                    &digest,
-                    &owner,
-                    &wake,
-                    &next,
-                    &size,
-                    &request.record,
-                    &request.status,
-                    &expires,
-                ],
-            )
-            .await?
-        }
+        false => update(transaction, request).await?,
     };
-    if kept == 0 {
-        return Ok(ParkOutcome::Lost);
+    Ok(parked.unwrap_or(ParkOutcome::Lost))
+}
+
+const INSERT: &str = "
+    WITH held AS (
+        SELECT CASE WHEN $15::bigint IS NULL THEN 0
+            ELSE (SELECT coalesce(sum(size), 0) FROM askback_calls WHERE owner = $4::bytea) END AS bytes
+    ), parked AS (
+        INSERT INTO askback_calls (id, session, request, owner, epoch, changes, node, lease, wake, is_over, next_event,
+            size, record, status, expires)
+        SELECT $1::bytea, $2::bytea, $3::bytea, $4, 0, 0, $5::bytea, $6::bigint, $7::bigint, false,
+            $8::bigint + cardinality($13::bigint[]), $9::bigint, $10::bytea, $11::bytea, $12::bigint
+        FROM held WHERE $15 IS NULL OR bytes <= $15
+        ON CONFLICT DO NOTHING RETURNING id
+    ), logged AS (
+        INSERT INTO askback_events (call, number, ask, message)
+        SELECT id, $8 + place - 1, ask, message
+        FROM parked, unnest($13, $14::bytea[]) WITH ORDINALITY AS event (ask, message, place)
+    ), settled AS (
+        INSERT INTO askback_answers (call, ask) SELECT id, ask FROM parked, unnest($16::bigint[]) AS ask
+    )
+    SELECT 1 FROM parked";
+
+/// Parks a new call, if the other calls of its owner have at most so many bytes. Returns whether it is parked.
+async fn insert(
+    client: &impl GenericClient,
+    request: &ParkRequest<'_>,
+    share: Option<usize>,
+) -> Result<bool, Failure> {
+    let (asks, messages) = columns(request.events);
+    let parked = rows(
+        client,
+        INSERT,
+        &[
+            &&request.call.0[..],
+            &&request.session.0[..],
+            &&request.request[..],
+            &blob(request.owner.as_ref()),
+            &request.keep.as_ref().map(|lease| &lease.node.0[..]),
+            &request.keep.map(|lease| integer(lease.until)),
+            &request.wake.map(integer),
+            &integer(request.first_event),
+            &count(OVERHEAD + bytes(request)),
+            &request.record,
+            &request.status,
+            &integer(request.expires),
+            &asks,
+            &messages,
+            &request.owner.and(share).map(count),
+            &settled(request),
+        ],
+    )
+    .await?;
+    Ok(!parked.is_empty())
+}
+
+fn settled(request: &ParkRequest<'_>) -> Vec<i64> {
+    request.settled.iter().copied().map(i64::from).collect()
+}
+
+/// It changes nothing if it does not see the row's last change: then it does not see the answer of that change either.
+const UPDATE: &str = "
+    WITH answered AS (
+        SELECT count(*) FILTER (WHERE ask <> ALL ($11::bigint[])) > 0 AS is_more,
+            coalesce(sum(length(reply)) FILTER (WHERE ask = ANY ($11)), 0) AS settled
+        FROM askback_answers WHERE call = $1::bytea AND reply IS NOT NULL
+    ), parked AS (
+        UPDATE askback_calls SET
+            node = CASE WHEN is_more AND $3::bytea IS NULL THEN node ELSE $3 END,
+            lease = CASE WHEN is_more AND $3 IS NULL THEN lease ELSE $4::bigint END,
+            wake = $5::bigint, changes = changes + 1, next_event = next_event + cardinality($9::bigint[]),
+            size = size - length(record) - settled + $6::bigint
+                - CASE WHEN $8::bytea IS NULL THEN 0 ELSE coalesce(length(status), 0) END,
+            record = $7::bytea, status = coalesce($8, status), expires = $12::bigint
+        FROM answered
+        WHERE id = $1 AND epoch = $2::bigint AND NOT is_over AND record <> $7
+            AND changes = (SELECT seen.changes FROM askback_calls AS seen WHERE seen.id = $1)
+        RETURNING id, next_event - cardinality($9::bigint[]) AS first, is_more
+    ), logged AS (
+        INSERT INTO askback_events (call, number, ask, message)
+        SELECT id, first + place - 1, ask, message
+        FROM parked, unnest($9, $10::bytea[]) WITH ORDINALITY AS event (ask, message, place)
+    ), settled AS (
+        INSERT INTO askback_answers (call, ask) SELECT id, ask FROM parked, unnest($11) AS ask
+        ON CONFLICT (call, ask) DO UPDATE SET reply = NULL
+    )
+    SELECT is_more FROM parked";
+
+/// Parks a call that this process has taken. Returns `None` if it has lost the call, if the request is a repetition, or if
+/// the call was changed at the same moment.
+async fn update(
+    client: &impl GenericClient,
+    request: &ParkRequest<'_>,
+) -> Result<Option<ParkOutcome>, Failure> {
+    let (asks, messages) = columns(request.events);
+    let parked = row(
+        client,
+        UPDATE,
+        &[
+            &&request.call.0[..],
+            &i64::from(request.epoch),
+            &request.keep.as_ref().map(|lease| &lease.node.0[..]),
+            &request.keep.map(|lease| integer(lease.until)),
+            &request.wake.map(integer),
+            &count(bytes(request)),
+            &request.record,
+            &request.status,
+            &asks,
+            &messages,
+            &settled(request),
+            &integer(request.expires),
+        ],
+    )
+    .await?;
+    let Some(parked) = parked else {
+        return Ok(None);
+    };
+    if request.keep.is_some() || !parked.try_get::<_, bool>(0)? {
+        return Ok(Some(ParkOutcome::Waiting));
     }
-    append(transaction, request.call, first_event, request.events).await?;
-    for ask in request.settled {
-        let ask = i64::from(*ask);
-        let shrink = "UPDATE askback_calls SET size = size - coalesce(
-                 (SELECT length(reply) FROM askback_answers WHERE call = $1 AND ask = $2), 0)
-             WHERE id = $1";
-        execute(transaction, shrink, &[&call, &ask]).await?;
-        let settle = "INSERT INTO askback_answers (call, ask) VALUES ($1, $2)
-             ON CONFLICT (call, ask) DO UPDATE SET reply = NULL";
-        execute(transaction, settle, &[&call, &ask]).await?;
-    }
-    handed_over(transaction, request).await
+    let taken = taken(client, request.call, false).await?;
+    // Another process may have taken it meanwhile.
+    let taken = taken.filter(|taken| taken.epoch == request.epoch);
+    Ok(Some(taken.map_or(ParkOutcome::Lost, ParkOutcome::Answered)))
 }
 
 /// Returns a parked call that has been answered already, unless `keep` has a lease. Otherwise sets its lease to `keep`.
@@ -143,25 +249,6 @@ async fn handed_over(
     Ok(ParkOutcome::Waiting)
 }
 
-async fn append(
-    transaction: &Transaction<'_>,
-    call: CallId,
-    first: i64,
-    events: &[Event],
-) -> Result<(), Failure> {
-    let insert = "INSERT INTO askback_events (call, number, ask, message) VALUES ($1, $2, $3, $4)";
-    for (number, event) in (first..).zip(events) {
-        let ask = event.ask.map(i64::from);
-        execute(
-            transaction,
-            insert,
-            &[&&call.0[..], &number, &ask, &event.message],
-        )
-        .await?;
-    }
-    Ok(())
-}
-
 pub(crate) fn id(bytes: &[u8]) -> [u8; 16] {
     // Only this program writes ids, and each has this length.
     bytes.try_into().unwrap_or_default()
@@ -169,18 +256,18 @@ pub(crate) fn id(bytes: &[u8]) -> [u8; 16] {
 
 /// Reads a call for the process that has taken it.
 async fn taken(
-    transaction: &Transaction<'_>,
+    client: &impl GenericClient,
     call: CallId,
     was_interrupted: bool,
 ) -> Result<Option<TakenCall>, Failure> {
     let select =
         "SELECT ask, reply FROM askback_answers WHERE call = $1 AND reply IS NOT NULL ORDER BY ask";
     let mut answers = Vec::new();
-    for row in rows(transaction, select, &[&&call.0[..]]).await? {
+    for row in rows(client, select, &[&&call.0[..]]).await? {
         answers.push((small(row.try_get(0)?), row.try_get(1)?));
     }
     let select = "SELECT session, epoch, record, next_event FROM askback_calls WHERE id = $1";
-    let Some(row) = row(transaction, select, &[&&call.0[..]]).await? else {
+    let Some(row) = row(client, select, &[&&call.0[..]]).await? else {
         return Ok(None);
     };
     Ok(Some(TakenCall {
@@ -212,84 +299,134 @@ async fn take(
     taken(transaction, call, free.try_get(0)?).await
 }
 
+const ANSWER: &str = "
+    WITH found AS (
+        SELECT id, epoch, changes, next_event, record, is_over, node IS NOT NULL AS is_held,
+            NOT is_over AND (node IS NULL OR lease <= $7::bigint) AS is_free
+        FROM askback_calls WHERE id = $1::bytea AND session = $2::bytea FOR UPDATE
+    ), stored AS (
+        INSERT INTO askback_answers (call, ask, reply) SELECT id, $3::bigint, $4::bytea FROM found WHERE NOT is_over
+        ON CONFLICT DO NOTHING RETURNING call
+    ), taken AS (
+        UPDATE askback_calls AS it SET size = it.size + length($4), changes = it.changes + 1,
+            node = CASE WHEN is_free THEN $5::bytea ELSE it.node END,
+            lease = CASE WHEN is_free THEN $6::bigint ELSE it.lease END,
+            wake = CASE WHEN is_free THEN NULL ELSE it.wake END,
+            epoch = it.epoch + is_free::int
+        FROM stored, found WHERE it.id = stored.call AND found.id = stored.call
+    )
+    SELECT is_over OR NOT EXISTS (SELECT FROM stored), is_free, is_held, epoch + 1, next_event,
+        CASE WHEN is_free THEN record END, asks, replies,
+        changes = (SELECT seen.changes FROM askback_calls AS seen WHERE seen.id = $1)
+    FROM found LEFT JOIN LATERAL (
+        SELECT array_agg(ask ORDER BY ask) AS asks, array_agg(reply ORDER BY ask) AS replies
+        FROM askback_answers WHERE call = found.id AND reply IS NOT NULL
+    ) AS earlier ON is_free";
+
 pub(crate) async fn answer(
-    transaction: &Transaction<'_>,
+    client: &impl GenericClient,
     request: &AnswerRequest<'_>,
 ) -> Result<AnswerOutcome, Failure> {
-    let (call, session) = (&request.call.0[..], &request.session.0[..]);
-    let select = "SELECT is_over FROM askback_calls WHERE id = $1 AND session = $2 FOR UPDATE";
-    match row(transaction, select, &[&call, &session]).await? {
-        None => return Ok(AnswerOutcome::Unknown),
-        Some(row) if row.try_get(0)? => return Ok(AnswerOutcome::Duplicate),
-        Some(_) => {}
-    }
-    let insert =
-        "INSERT INTO askback_answers (call, ask, reply) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING";
-    let ask = i64::from(request.ask);
-    if execute(transaction, insert, &[&call, &ask, &request.reply]).await? == 0 {
-        return Ok(AnswerOutcome::Duplicate);
-    }
-    let grow = "UPDATE askback_calls SET size = size + $2 WHERE id = $1";
-    execute(transaction, grow, &[&call, &count(request.reply.len())]).await?;
-    let taken = take(transaction, request.call, request.lease, request.now).await?;
-    Ok(taken.map_or(AnswerOutcome::Kept, AnswerOutcome::Taken))
-}
-
-pub(crate) async fn finish(
-    transaction: &Transaction<'_>,
-    end: &FinishRequest<'_>,
-) -> Result<bool, Failure> {
-    let (call, epoch) = (&end.call.0[..], end.epoch.map(i64::from));
-    let select = "SELECT next_event FROM askback_calls
-         WHERE id = $1 AND epoch = coalesce($2, epoch) AND NOT is_over FOR UPDATE";
-    let Some(found) = row(transaction, select, &[&call, &epoch]).await? else {
-        return Ok(false);
-    };
-    append(transaction, end.call, found.try_get(0)?, end.events).await?;
-    let bytes: usize = end.events.iter().map(|event| event.message.len()).sum();
-    let update = "UPDATE askback_calls SET is_over = true, node = NULL, lease = NULL, wake = NULL,
-             next_event = next_event + $2, size = size - length(record) + $3, record = '',
-             expires = $4, epoch = epoch + $5
-         WHERE id = $1";
-    let (events, bytes) = (count(end.events.len()), count(bytes));
-    let (expires, taken_away) = (integer(end.expires), i64::from(epoch.is_none()));
-    execute(
-        transaction,
-        update,
-        &[&call, &events, &bytes, &expires, &taken_away],
+    let found = row(
+        client,
+        ANSWER,
+        &[
+            &&request.call.0[..],
+            &&request.session.0[..],
+            &i64::from(request.ask),
+            &request.reply,
+            &&request.lease.node.0[..],
+            &integer(request.lease.until),
+            &integer(request.now),
+        ],
     )
     .await?;
-    if let Some(status) = end.status {
-        set_status(transaction, end.call, status).await?;
+    let Some(found) = found else {
+        return Ok(AnswerOutcome::Unknown);
+    };
+    if found.try_get(0)? {
+        return Ok(AnswerOutcome::Duplicate);
     }
-    let forget = "UPDATE askback_answers SET reply = NULL WHERE call = $1";
-    execute(transaction, forget, &[&call]).await?;
-    Ok(true)
+    if !found.try_get::<_, bool>(1)? {
+        return Ok(AnswerOutcome::Kept);
+    }
+    let (was_interrupted, epoch) = (found.try_get(2)?, small(found.try_get(3)?));
+    if !found.try_get::<_, bool>(8)? {
+        // The call was changed at the same moment, and its other answers, too.
+        let taken = taken(client, request.call, was_interrupted).await?;
+        let taken = taken.filter(|taken| taken.epoch == epoch);
+        return Ok(taken.map_or(AnswerOutcome::Kept, AnswerOutcome::Taken));
+    }
+    let asks: Option<Vec<i64>> = found.try_get(6)?;
+    let replies: Option<Vec<Vec<u8>>> = found.try_get(7)?;
+    let asks = asks.unwrap_or_default().into_iter().map(small);
+    let mut answers: Vec<_> = asks.zip(replies.unwrap_or_default()).collect();
+    answers.push((request.ask, request.reply.to_vec()));
+    answers.sort_by_key(|(ask, _)| *ask);
+    Ok(AnswerOutcome::Taken(TakenCall {
+        call: request.call,
+        session: request.session,
+        epoch,
+        record: found.try_get(5)?,
+        answers,
+        next_event: number(found.try_get(4)?),
+        was_interrupted,
+    }))
 }
 
-async fn set_status(
-    transaction: &Transaction<'_>,
-    call: CallId,
-    status: &[u8],
-) -> Result<(), Failure> {
-    let update = "UPDATE askback_calls SET status = $2::bytea,
-             size = size - coalesce(length(status), 0) + length($2::bytea)
-         WHERE id = $1";
-    execute(transaction, update, &[&&call.0[..], &status]).await?;
-    Ok(())
+const FINISH: &str = "
+    WITH ended AS (
+        UPDATE askback_calls SET is_over = true, node = NULL, lease = NULL, wake = NULL, changes = changes + 1,
+            next_event = next_event + cardinality($6::bigint[]),
+            size = size - length(record) + $4::bigint
+                - CASE WHEN $5::bytea IS NULL THEN 0 ELSE coalesce(length(status), 0) END,
+            record = '', status = coalesce($5, status), expires = $3::bigint,
+            epoch = epoch + ($2::bigint IS NULL)::int
+        WHERE id = $1::bytea AND epoch = coalesce($2, epoch) AND NOT is_over
+        RETURNING id, next_event - cardinality($6::bigint[]) AS first
+    ), logged AS (
+        INSERT INTO askback_events (call, number, ask, message)
+        SELECT id, first + place - 1, ask, message
+        FROM ended, unnest($6, $7::bytea[]) WITH ORDINALITY AS event (ask, message, place)
+    ), forgotten AS (
+        UPDATE askback_answers SET reply = NULL FROM ended WHERE call = id AND reply IS NOT NULL
+    )
+    SELECT 1 FROM ended";
+
+pub(crate) async fn finish(
+    client: &impl GenericClient,
+    end: &FinishRequest<'_>,
+) -> Result<bool, Failure> {
+    let (asks, messages) = columns(end.events);
+    let bytes: usize = messages.iter().chain(&end.status).map(|it| it.len()).sum();
+    let ended = rows(
+        client,
+        FINISH,
+        &[
+            &&end.call.0[..],
+            &end.epoch.map(i64::from),
+            &integer(end.expires),
+            &count(bytes),
+            &end.status,
+            &asks,
+            &messages,
+        ],
+    )
+    .await?;
+    Ok(!ended.is_empty())
 }
 
-pub(crate) async fn set_status_at_work(
-    transaction: &Transaction<'_>,
+pub(crate) async fn set_status(
+    client: &impl GenericClient,
     (call, epoch): (CallId, u32),
     status: &[u8],
 ) -> Result<(), Failure> {
-    let select = "SELECT 1 FROM askback_calls
-         WHERE id = $1 AND epoch = $2 AND NOT is_over AND node IS NOT NULL FOR UPDATE";
-    match row(transaction, select, &[&&call.0[..], &i64::from(epoch)]).await? {
-        Some(_) => set_status(transaction, call, status).await,
-        None => Ok(()),
-    }
+    let update = "UPDATE askback_calls SET status = $3::bytea,
+             size = size - coalesce(length(status), 0) + length($3)
+         WHERE id = $1 AND epoch = $2 AND NOT is_over AND node IS NOT NULL";
+    let (call, epoch) = (&call.0[..], i64::from(epoch));
+    execute(client, update, &[&call, &epoch, &status]).await?;
+    Ok(())
 }
 
 pub(crate) async fn read(
@@ -299,23 +436,34 @@ pub(crate) async fn read(
     most: usize,
 ) -> Result<Option<Log>, Failure> {
     let (call, session) = (&call.0[..], &session.0[..]);
-    // The end is read before the messages: a call that is over gets no more of them.
-    let select = "SELECT is_over FROM askback_calls WHERE id = $1 AND session = $2";
-    let Some(found) = row(client, select, &[&call, &session]).await? else {
+    let select = "SELECT is_over, number, answers.ask IS NOT NULL, message FROM askback_calls AS calls
+         LEFT JOIN LATERAL (
+             SELECT number, ask, message FROM askback_events WHERE call = calls.id AND number > $3
+             ORDER BY number LIMIT $4
+         ) AS events ON true
+         LEFT JOIN askback_answers AS answers ON answers.call = calls.id AND answers.ask = events.ask
+         WHERE id = $1 AND session = $2 ORDER BY number";
+    let most_and_one = count(most).saturating_add(1);
+    let found = rows(
+        client,
+        select,
+        &[&call, &session, &integer(after), &most_and_one],
+    )
+    .await?;
+    let Some(first) = found.first() else {
         return Ok(None);
     };
-    let is_over: bool = found.try_get(0)?;
-    let select = "SELECT number, answers.ask IS NOT NULL, message FROM askback_events AS events
-         LEFT JOIN askback_answers AS answers ON answers.call = events.call AND answers.ask = events.ask
-         WHERE events.call = $1 AND number > $2 ORDER BY number LIMIT $3";
-    let most_and_one = count(most).saturating_add(1);
+    let is_over: bool = first.try_get(0)?;
     let mut events = Vec::new();
-    for row in rows(client, select, &[&call, &integer(after), &most_and_one]).await? {
-        events.push(LogEvent {
-            number: number(row.try_get(0)?),
-            is_answered: row.try_get(1)?,
-            message: row.try_get(2)?,
-        });
+    for row in found {
+        // Without messages, there is one row without a number.
+        if let Some(at) = row.try_get(1)? {
+            events.push(LogEvent {
+                number: number(at),
+                is_answered: row.try_get(2)?,
+                message: row.try_get(3)?,
+            });
+        }
     }
     let is_whole = events.len() <= most;
     events.truncate(most);
@@ -349,7 +497,7 @@ pub(crate) async fn due(
 }
 
 pub(crate) async fn renew(
-    transaction: &Transaction<'_>,
+    client: &impl GenericClient,
     held: &[(CallId, u32)],
     until: Millis,
 ) -> Result<Vec<(CallId, u32)>, Failure> {
@@ -363,7 +511,7 @@ pub(crate) async fn renew(
                ORDER BY calls.id FOR UPDATE OF calls) AS found
          WHERE id = mine RETURNING id";
     let mut known = Vec::new();
-    for row in rows(transaction, update, &[&calls, &epochs, &integer(until)]).await? {
+    for row in rows(client, update, &[&calls, &epochs, &integer(until)]).await? {
         known.push(CallId(id(row.try_get(0)?)));
     }
     let lost = held.iter().filter(|(call, _)| !known.contains(call));

@@ -24,6 +24,7 @@ mod commit;
 mod failure;
 mod journal;
 mod postgres;
+mod room;
 mod schema;
 
 pub use askback_core::secret::Secret;

@@ -1,4 +1,4 @@
-//! The store and the journal: a transaction for each method.
+//! The store and the journal: a statement or a transaction for each method.
 
 use std::time::Duration;
 
@@ -11,13 +11,14 @@ use askback::{
     limits::Limits,
     store::{Claim, ClaimRequest, FlowId, PutRequest, Store},
 };
-use askback_sql::{Postgres, PostgresSettings};
+use askback_sql::{Postgres, PostgresSettings, deadpool_postgres::GenericClient};
 use tokio::time::{Instant, sleep, timeout};
 
 use crate::{
     claims,
     failure::Failure,
     journal,
+    room::TableBytes,
     schema::{SCHEMA, execute, integer, row, rows},
 };
 
@@ -28,7 +29,7 @@ use crate::{
 ///
 /// [`limits.asking.store_bytes`](askback::limits::AskingLimits::store_bytes) limits the bytes of claims, of states, of
 /// calls and of sessions, each on its own; [`connect_with`](Self::connect_with) sets another limit. Processes that write
-/// at the same moment may exceed it.
+/// at the same moment may exceed it, with calls and claims by what the others store in a second.
 ///
 /// While PostgreSQL cannot be reached, each operation waits and is repeated, for
 /// [`PostgresSettings::wait`](askback_sql::PostgresSettings::wait). An operation that takes a lease is not repeated
@@ -37,6 +38,8 @@ use crate::{
 pub struct PostgresStore {
     database: Postgres,
     max_bytes: usize,
+    call_bytes: TableBytes,
+    commit_bytes: TableBytes,
 }
 
 askback_core::debug_only!(PostgresStore {});
@@ -67,6 +70,8 @@ impl PostgresStore {
         Ok(Self {
             database,
             max_bytes,
+            call_bytes: TableBytes::new("askback_calls"),
+            commit_bytes: TableBytes::new("askback_commits"),
         })
     }
 }
@@ -77,16 +82,49 @@ const MAX_RECONNECT_PAUSE: Duration = Duration::from_secs(1);
 /// An operation that takes a lease is not repeated, however short the outage was.
 const NOT_REPEATED: Duration = Duration::ZERO;
 
-/// Rejects a lease of which half is over, because the operation has waited for PostgreSQL. Its transaction is rolled back,
-/// and its caller repeats it with a new lease. Otherwise, the call might be taken by another process while its handler
-/// runs here.
-fn check_lease(lease: Lease, now: Millis, begun: Instant) -> Result<(), Failure> {
-    let whole = Duration::from_millis(lease.until.saturating_sub(now));
-    if begun.elapsed() < whole / 2 {
-        return Ok(());
+/// A lease that begins now, for an operation that may have to wait for PostgreSQL.
+#[derive(Clone, Copy)]
+struct NewLease {
+    lease: Lease,
+    now: Millis,
+    begun: Instant,
+}
+
+impl NewLease {
+    fn new(lease: Lease, now: Millis) -> Self {
+        let begun = Instant::now();
+        Self { lease, now, begun }
     }
-    let why = "PostgreSQL took too long: the lease on a call was half over before it was stored";
-    Err(StoreError::Unreachable(why.into()).into())
+
+    fn is_late(&self) -> bool {
+        let whole = Duration::from_millis(self.lease.until.saturating_sub(self.now));
+        self.begun.elapsed() >= whole / 2
+    }
+
+    /// Rejects a lease of which half is over before it is stored. The caller repeats the operation with a new lease.
+    /// Otherwise, the call might be taken by another process while its handler runs here.
+    fn check(&self) -> Result<(), Failure> {
+        if !self.is_late() {
+            return Ok(());
+        }
+        let why =
+            "PostgreSQL took too long: the lease on a call was half over before it was stored";
+        Err(StoreError::Unreachable(why.into()).into())
+    }
+
+    /// Renews the stored lease if half of it is over. Returns whether this process still has the call.
+    async fn confirm(
+        &self,
+        client: &impl GenericClient,
+        taken: (CallId, u32),
+    ) -> Result<bool, Failure> {
+        if !self.is_late() {
+            return Ok(true);
+        }
+        let waited = u64::try_from(self.begun.elapsed().as_millis()).unwrap_or(u64::MAX);
+        let until = self.lease.until.saturating_add(waited);
+        Ok(journal::renew(client, &[taken], until).await?.is_empty())
+    }
 }
 
 /// The pauses between the attempts of an operation while PostgreSQL cannot be reached.
@@ -118,7 +156,8 @@ impl Outage {
     }
 }
 
-/// Does work with a connection. A transaction that fails, or whose future is dropped, is rolled back.
+/// Does work with a connection. A transaction that fails, or whose future is dropped, is rolled back. A statement outside
+/// a transaction may be carried out, completely, although its future was dropped.
 ///
 /// If the connection is lost, the work is repeated, although its transaction may have been committed. This is safe:
 ///
@@ -158,10 +197,7 @@ macro_rules! within {
 /// Does work in a transaction.
 macro_rules! write {
     ($store:ident, $transaction:ident => $work:expr) => {
-        write!($store, $store.database.wait(), $transaction => $work)
-    };
-    ($store:ident, $max_wait:expr, $transaction:ident => $work:expr) => {
-        within!($store, $max_wait, [mut] connection => {
+        within!($store, [mut] connection => {
             let $transaction = connection.transaction().await?;
             let done = $work.await?;
             $transaction.commit().await?;
@@ -172,11 +208,19 @@ macro_rules! write {
 
 impl Store for PostgresStore {
     fn claim<'a>(&'a self, commit: ClaimRequest<'a>) -> StoreFuture<'a, Claim> {
-        write!(self, transaction => claims::claim(&transaction, &commit, self.max_bytes))
+        within!(self, [mut] connection => {
+            if claims::grant(&connection, &commit, &self.commit_bytes, self.max_bytes).await? {
+                return Ok(Claim::Granted);
+            }
+            let transaction = connection.transaction().await?;
+            let claim = claims::claim(&transaction, &commit, self.max_bytes).await?;
+            transaction.commit().await?;
+            Ok(claim)
+        })
     }
 
     fn finish<'a>(&'a self, flow: FlowId, name: &'a str, value: &'a [u8]) -> StoreFuture<'a, ()> {
-        write!(self, transaction => claims::finish(&transaction, flow, name, value))
+        within!(self, [] connection => claims::finish(&connection, flow, name, value).await)
     }
 
     fn put<'a>(&'a self, state: PutRequest<'a>) -> StoreFuture<'a, ()> {
@@ -208,29 +252,38 @@ impl Journal for PostgresStore {
             Some(_) => NOT_REPEATED,
             None => self.database.wait(),
         };
-        let begun = Instant::now();
-        write!(self, max_wait, transaction => async {
-            let outcome = journal::park(&transaction, &call, self.max_bytes).await?;
-            if let Some(lease) = call.keep {
-                check_lease(lease, call.now, begun)?;
+        let keep = call.keep.map(|lease| NewLease::new(lease, call.now));
+        within!(self, max_wait, [mut] connection => {
+            if let Some(keep) = keep {
+                keep.check()?;
             }
-            Ok::<_, Failure>(outcome)
+            let (in_all, max_bytes) = (&self.call_bytes, self.max_bytes);
+            let outcome = journal::park(&mut connection, &call, in_all, max_bytes).await?;
+            match keep {
+                Some(keep) if !keep.confirm(&connection, (call.call, call.epoch)).await? => Ok(ParkOutcome::Lost),
+                _ => Ok(outcome),
+            }
         })
     }
 
     fn answer<'a>(&'a self, answer: AnswerRequest<'a>) -> StoreFuture<'a, AnswerOutcome> {
-        let begun = Instant::now();
-        write!(self, NOT_REPEATED, transaction => async {
-            let outcome = journal::answer(&transaction, &answer).await?;
-            if matches!(outcome, AnswerOutcome::Taken(_)) {
-                check_lease(answer.lease, answer.now, begun)?;
+        let lease = NewLease::new(answer.lease, answer.now);
+        within!(self, NOT_REPEATED, [] connection => {
+            lease.check()?;
+            match journal::answer(&connection, &answer).await? {
+                // Another process has taken it meanwhile, with the answer.
+                AnswerOutcome::Taken(taken)
+                    if !lease.confirm(&connection, (taken.call, taken.epoch)).await? =>
+                {
+                    Ok(AnswerOutcome::Kept)
+                }
+                outcome => Ok(outcome),
             }
-            Ok::<_, Failure>(outcome)
         })
     }
 
     fn finish<'a>(&'a self, end: FinishRequest<'a>) -> StoreFuture<'a, bool> {
-        write!(self, transaction => journal::finish(&transaction, &end))
+        within!(self, [] connection => journal::finish(&connection, &end).await)
     }
 
     fn read(
@@ -244,7 +297,7 @@ impl Journal for PostgresStore {
     }
 
     fn due(&self, lease: Lease, now: Millis, most: usize) -> StoreFuture<'_, Vec<TakenCall>> {
-        let begun = Instant::now();
+        let new = NewLease::new(lease, now);
         within!(self, NOT_REPEATED, [mut] connection => {
             if !journal::is_due(&connection, now).await? {
                 return Ok(Vec::new());
@@ -252,7 +305,7 @@ impl Journal for PostgresStore {
             let transaction = connection.transaction().await?;
             let due = journal::due(&transaction, lease, now, most).await?;
             if !due.is_empty() {
-                check_lease(lease, now, begun)?;
+                new.check()?;
             }
             transaction.commit().await?;
             Ok(due)
@@ -264,11 +317,11 @@ impl Journal for PostgresStore {
         held: &'a [(CallId, u32)],
         until: Millis,
     ) -> StoreFuture<'a, Vec<(CallId, u32)>> {
-        write!(self, transaction => journal::renew(&transaction, held, until))
+        within!(self, [] connection => journal::renew(&connection, held, until).await)
     }
 
     fn set_status<'a>(&'a self, call: CallId, epoch: u32, status: &'a [u8]) -> StoreFuture<'a, ()> {
-        write!(self, transaction => journal::set_status_at_work(&transaction, (call, epoch), status))
+        within!(self, [] connection => journal::set_status(&connection, (call, epoch), status).await)
     }
 
     fn task(&self, call: CallId, session: SessionId) -> StoreFuture<'_, Option<TaskState>> {

@@ -14,7 +14,7 @@ use crate::failure::Failure;
 
 pub(crate) const SCHEMA: Schema = Schema {
     name: "fleet",
-    version: 1,
+    version: 2,
     tables: |dialect| dialect.write(TABLES),
     remedy: "move them to another schema. What waits for an answer in them is lost, and an effect that they remember may \
          happen again if a client repeats an old call",
@@ -52,6 +52,8 @@ const TABLES: &str = "
         request BYTES NOT NULL,
         owner BYTES NOT NULL,
         epoch NUMBER NOT NULL,
+        -- Grows with each change of the record or the answers, so that a statement notices one that it does not see.
+        changes NUMBER NOT NULL,
         node BYTES,
         lease NUMBER,
         wake NUMBER,
@@ -211,7 +213,7 @@ mod tests {
         let digest = Sha256::digest(TABLES);
         let digest = u64::from_be_bytes(*digest.first_chunk().expect("32 bytes"));
         assert!(
-            (SCHEMA.version, digest) == (1, 0xec73_45ca_f418_bf78),
+            (SCHEMA.version, digest) == (2, 0x2143_86a5_0782_21d1),
             "the tables changed: raise `version`, and write it and {digest:#018x} here",
         );
     }

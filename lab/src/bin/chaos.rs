@@ -13,7 +13,7 @@
 //! booked twice, or reached another user. `calls.log` in the folder has a line per call. `--kill-engine` kills PostgreSQL
 //! and the bus again and again, `--cut-engine` stops them for 3 or 13 seconds, `--cut-network` cuts one process off from them
 //! for as long (as root on Linux), and `--calm` kills no process of the fleet, so a call that ends before its first question
-//! counts as lost. `--cost` measures what calls cost the processes and PostgreSQL. This program also runs as these processes, with
+//! counts as lost. `--cost` measures what calls cost the processes and PostgreSQL, with `--at-once` calls for each process. This program also runs as these processes, with
 //! `--serve ADDRESS FOLDER JOURNAL BUS`.
 
 #![allow(

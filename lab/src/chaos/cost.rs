@@ -39,6 +39,7 @@ struct Phase {
     median: Duration,
     /// In hundredths of a second.
     processor_time: u64,
+    sleeps: u64,
     hints: u64,
     statements: u64,
     /// The time of PostgreSQL for the statements, in milliseconds.
@@ -67,7 +68,7 @@ impl fmt::Display for Cost {
             writeln!(
                 f,
                 "{} processes, {}: {} calls ({} failed) in {:.1} s, median {:.2} ms; a call (or the pause) {:.3} ms of \
-                 processor time, {:.2} hints, {:.2} statements, {:.3} ms in PostgreSQL",
+                 processor time, {:.2} sleeps of a thread, {:.2} hints, {:.2} statements, {:.3} ms in PostgreSQL",
                 self.nodes,
                 phase.name,
                 phase.calls,
@@ -75,6 +76,7 @@ impl fmt::Display for Cost {
                 phase.took.as_secs_f64(),
                 phase.median.as_secs_f64() * 1e3,
                 phase.processor_time as f64 * 10.0 / each,
+                phase.sleeps as f64 / each,
                 phase.hints as f64 / each,
                 phase.statements as f64 / each,
                 phase.executed / each,
@@ -84,7 +86,8 @@ impl fmt::Display for Cost {
     }
 }
 
-/// Measures a pause, calls that ask nothing, and calls with one question, in sessions.
+/// Measures a pause, calls that ask nothing, and calls with one question, in sessions. For each process, as many calls run
+/// at once as the settings say, so that runs with other numbers of processes can be compared.
 ///
 /// # Errors
 ///
@@ -101,14 +104,14 @@ pub async fn measure(settings: &Settings) -> io::Result<Cost> {
     let url = gateway.map(|gateway| format!("http://{}/mcp", gateway.address));
     let url = url.unwrap_or_else(|| scene.url.clone());
     let mut clients = Vec::new();
-    for number in 0..settings.at_once {
+    for number in 0..settings.at_once * settings.nodes {
         let person = Arc::new(Ready::default());
         let name = format!("cost-{number}");
         let client = connect(&url, Revision::V2025_11_25, &name, &person).await;
         clients.push(Arc::new(client.map_err(io::Error::other)?));
     }
     // Each process opens each session, and begins to watch the journal.
-    let warm = (settings.at_once * settings.nodes * 20) as u64;
+    let warm = (clients.len() * settings.nodes * 20) as u64;
     for tool in ["hello", "greet"] {
         call_all(&clients, tool, warm).await?;
     }
@@ -120,6 +123,7 @@ pub async fn measure(settings: &Settings) -> io::Result<Cost> {
     ] {
         ask(&scene, "SELECT pg_stat_statements_reset()").await?;
         let (hints, processor_time) = (scene.nodes.hints(), scene.nodes.processor_time()?);
+        let sleeps = scene.nodes.sleeps()?;
         let begun = Instant::now();
         let (failed, mut times) = match tool {
             Some(tool) => call_all(&clients, tool, calls).await?,
@@ -130,6 +134,7 @@ pub async fn measure(settings: &Settings) -> io::Result<Cost> {
         };
         let took = begun.elapsed();
         let processor_time = scene.nodes.processor_time()? - processor_time;
+        let sleeps = scene.nodes.sleeps()? - sleeps;
         let hints = scene.nodes.hints() - hints;
         let text = ask(&scene, STATEMENTS).await?;
         fs::write(folder.join(format!("statements of {name}")), &text)?;
@@ -146,6 +151,7 @@ pub async fn measure(settings: &Settings) -> io::Result<Cost> {
             took,
             median: times.get(times.len() / 2).copied().unwrap_or_default(),
             processor_time,
+            sleeps,
             hints,
             statements: column(0) as u64,
             executed: column(1),

@@ -202,6 +202,23 @@ impl Nodes {
         Ok(ticks)
     }
 
+    /// Returns how often threads of the running processes have gone to sleep.
+    pub(super) fn sleeps(&self) -> io::Result<u64> {
+        let mut sleeps = 0;
+        for pid in self.pids() {
+            for thread in fs::read_dir(format!("/proc/{pid}/task"))? {
+                let status = fs::read_to_string(thread?.path().join("status"))?;
+                let line = status
+                    .lines()
+                    .find_map(|line| line.strip_prefix("voluntary_ctxt_switches:"));
+                sleeps += line
+                    .and_then(|count| count.trim().parse::<u64>().ok())
+                    .unwrap_or(0);
+            }
+        }
+        Ok(sleeps)
+    }
+
     pub(super) fn memory(&self) -> Vec<u64> {
         let pids = self.pids().into_iter();
         pids.map(|pid| {

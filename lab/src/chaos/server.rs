@@ -264,6 +264,10 @@ impl Bus for CountedBus {
     fn was_reached(&self) -> bool {
         self.bus.was_reached()
     }
+
+    fn passes_calls(&self) -> bool {
+        self.bus.passes_calls()
+    }
 }
 
 fn append(file: &Path) -> std::io::Result<File> {

@@ -11,7 +11,7 @@ printf %s "$PGPASSWORD" >password
     "$1/initdb" --pgdata data --username postgres --pwfile password --auth scram-sha-256 --no-sync \
         --encoding UTF8 --locale C --locale-provider icu --icu-locale en-US &&
         "$1/pg_ctl" start --silent --wait --pgdata data --log log \
-            --options "-k $place -c listen_addresses= -c fsync=off -c lc_messages=C" &&
+            --options "-k $place -c listen_addresses= -c fsync=${FSYNC-off} -c lc_messages=C" &&
         printf "CREATE ROLE vault LOGIN PASSWORD '%s'; CREATE ROLE server LOGIN PASSWORD '%s';" "$VAULT" "$VAULT" |
         "$1/psql" --quiet --no-psqlrc --host "$place" --username postgres --set ON_ERROR_STOP=1 postgres
 } >said 2>&1 || {

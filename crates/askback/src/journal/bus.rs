@@ -49,6 +49,11 @@ pub trait Bus: Send + Sync {
     fn was_reached(&self) -> bool {
         true
     }
+
+    /// Whether it passes on hints about calls. If not, each process reads the logs of its waiting calls more often.
+    fn passes_calls(&self) -> bool {
+        true
+    }
 }
 
 impl<B: Bus + ?Sized> Bus for std::sync::Arc<B> {
@@ -62,5 +67,9 @@ impl<B: Bus + ?Sized> Bus for std::sync::Arc<B> {
 
     fn was_reached(&self) -> bool {
         (**self).was_reached()
+    }
+
+    fn passes_calls(&self) -> bool {
+        (**self).passes_calls()
     }
 }

@@ -412,6 +412,10 @@ impl Bus for SqliteStore {
             }
         })
     }
+
+    fn passes_calls(&self) -> bool {
+        false
+    }
 }
 
 impl Journal for SqliteStore {

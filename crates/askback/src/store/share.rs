@@ -34,14 +34,19 @@ const STATES: usize = 8;
 /// The share counts what the owner already has, without the new claim. The space reserved for a value is large, and
 /// most of it is released later: if it counted too, no owner could use a small store.
 pub fn admit_claim(held: StoredBytes, size: usize, max_bytes: usize) -> Result<(), StoreError> {
-    let free = max_bytes.saturating_sub(held.in_all);
-    if size > free {
+    if size > max_bytes.saturating_sub(held.in_all) {
         return Err(StoreError::Full { max_bytes });
     }
     match held.by_owner {
-        Some(owned) if owned > free / CLAIMS => Err(StoreError::ShareFull),
+        Some(owned) if owned > claim_share(held.in_all, max_bytes) => Err(StoreError::ShareFull),
         _ => Ok(()),
     }
+}
+
+/// Returns how many bytes of claims an owner may have and still get another one, when all owners have `in_all` bytes.
+#[must_use]
+pub fn claim_share(in_all: usize, max_bytes: usize) -> usize {
+    max_bytes.saturating_sub(in_all) / CLAIMS
 }
 
 /// Which state to remove for a new one of `size` bytes.

@@ -29,6 +29,7 @@ rules! { [Arc<dyn Journal>; 2];
     "the first answer to a question counts" in AMPLE => first_answer;
     "of many answers at the same time one takes the call" in AMPLE => one_takes;
     "an answer while a process works on the call is given to it" in AMPLE => answered_at_work;
+    "an answer at the moment at which the call is parked is not lost" in AMPLE => answered_and_parked;
     "a call that is parked again with the same record is parked once" in AMPLE => parked_again;
     "who comes with an older epoch has lost the call" in AMPLE => lost;
     "a call goes on when its time has come or a lease is over" in AMPLE => goes_on;
@@ -247,6 +248,45 @@ async fn answered_at_work([journal, other]: [Arc<dyn Journal>; 2]) -> CheckResul
         ..again
     };
     waits(&*journal, again).await
+}
+
+async fn answered_and_parked([journal, other]: [Arc<dyn Journal>; 2]) -> CheckResult {
+    for number in 0..20 {
+        let call = CallId([number; 16]);
+        let first = ParkRequest {
+            call,
+            ..park(b"r", &[])
+        };
+        waits(&*journal, first).await?;
+        let of = |ask, reply| AnswerRequest {
+            call,
+            session: SESSION,
+            ask,
+            reply,
+            lease: lease(7, NOW),
+            now: NOW,
+        };
+        journal.answer(of(0, b"reply 0")).await.map_err(failed)?;
+        let again = ParkRequest {
+            call,
+            epoch: 1,
+            settled: &[0],
+            ..park(b"s", &[])
+        };
+        let at_once = tokio::join!(journal.park(again), other.answer(of(1, b"reply 1")));
+        let (parked, answered) = (at_once.0.map_err(failed)?, at_once.1.map_err(failed)?);
+        let (taken_again, epoch) = match (parked, answered) {
+            (ParkOutcome::Answered(taken), AnswerOutcome::Kept) => (taken, 1),
+            (ParkOutcome::Waiting, AnswerOutcome::Taken(taken)) => (taken, 2),
+            other => return Err(format!("parked and answered: {other:?}")),
+        };
+        let want = TakenCall {
+            call,
+            ..taken("s", epoch, &[1], 1)
+        };
+        expect("the call with the other answer", taken_again, want)?;
+    }
+    Ok(())
 }
 
 async fn parked_again([journal, other]: [Arc<dyn Journal>; 2]) -> CheckResult {

@@ -7,7 +7,7 @@ use askback_core::engine::server::{Change, tells};
 use serde::{Deserialize, Serialize};
 use tokio::time::{sleep, timeout};
 
-use super::{Node, opened, sealed};
+use super::{LogMessage, Node, opened, sealed};
 use crate::{
     ctx::Audience,
     journal::{CallId, HeardHints, MAX_HINT_BYTES, SessionId, Topic},
@@ -101,8 +101,19 @@ pub(in crate::server) fn publish_change(
 }
 
 impl Node {
+    /// Tells all readers of a log to read it.
     pub(super) fn hint(&self, call: CallId) {
         self.wake(call);
+        self.hint_others(call);
+    }
+
+    /// Gives the readers in this process what was added to a log, and tells the other processes to read it.
+    pub(super) fn hint_added(&self, call: CallId, messages: &[LogMessage], is_over: bool) {
+        self.give(call, messages, is_over);
+        self.hint_others(call);
+    }
+
+    fn hint_others(&self, call: CallId) {
         if let Some(bus) = &self.bus {
             bus.publish(Topic::Call(call), &self.id.0);
         }

@@ -7,6 +7,7 @@
 
 mod calls;
 pub(super) mod hints;
+pub(super) mod keys;
 mod names;
 mod node;
 mod record;
@@ -20,15 +21,13 @@ pub(super) use self::{calls::FleetCalls, tasks::begin_task};
 pub(crate) use self::{
     names::{AskName, call_text, read_call, read_request_name, request_digest, request_name},
     node::{Follower, Node},
-    record::{WaitingNote, open_message, opened, sealed},
+    record::{LogMessage, WaitingNote, opened, sealed},
     watch::POLL,
 };
 use self::{
     names::{MAC, is_given, mac},
     node::{LEASE, LeaseGuard},
-    record::{
-        ANSWER, AskedQuestion, PrincipalRecord, RECORD, Record, event, notes_since, place_in,
-    },
+    record::{ANSWER, AskedQuestion, PrincipalRecord, RECORD, Record, notes_since, place_in},
     tasks::WorkingTask,
 };
 use super::{Shared, call::waiting_for, dispatch, trace};
@@ -134,7 +133,7 @@ impl CallRecord {
         asked.filter(|number| !self.settled.contains(number))
     }
 
-    fn withdrawal(&self, shared: &Shared, number: u32, at: u64) -> Result<Event> {
+    fn withdrawal(&self, shared: &Shared, number: u32, at: u64) -> Result<LogMessage> {
         let name = AskName {
             call: self.call,
             number,
@@ -144,14 +143,7 @@ impl CallRecord {
             reason: None,
             meta: None,
         });
-        event(
-            shared,
-            (self.session, self.call),
-            at,
-            None,
-            cancelled.to_vec(),
-            None,
-        )
+        Ok(LogMessage::new(at, cancelled.to_vec()))
     }
 }
 
@@ -169,6 +161,7 @@ pub(crate) async fn park(
     standing.progress = pause.progress.behind(standing.progress);
     let whose = (standing.session, standing.call);
     let mut open = BTreeMap::new();
+    let mut messages = Vec::new();
     let mut events = Vec::new();
     for (key, question) in round.input_requests.unwrap_or_default() {
         let request = RawJson::new(&question)?;
@@ -196,8 +189,13 @@ pub(crate) async fn park(
                 progress: standing.progress,
             });
             let message = engine::write_question(origin, &id, &key, question);
-            let at = standing.next_event + events.len() as u64;
-            events.push(event(shared, whose, at, Some(number), message, waiting)?);
+            let message = LogMessage {
+                number: standing.next_event + events.len() as u64,
+                message,
+                waiting,
+            };
+            events.push(message.seal(shared, whose, Some(number))?);
+            messages.push(message);
         }
         open.insert(number, AskedQuestion { key, request });
     }
@@ -208,7 +206,9 @@ pub(crate) async fn park(
         // The status of a task lists its open questions.
         if standing.task.is_none() {
             let at = standing.next_event + events.len() as u64;
-            events.push(standing.withdrawal(shared, number, at)?);
+            let message = standing.withdrawal(shared, number, at)?;
+            events.push(message.seal(shared, whose, None)?);
+            messages.push(message);
         }
     }
     let wake = pause.wake;
@@ -252,7 +252,12 @@ pub(crate) async fn park(
     let max_wait = incoming.limits.wire.request;
     let parked = node.when_reachable(max_wait, || node.journal.park(request));
     let parked = parked.await.map_err(cannot_ask)?;
-    node.hint(standing.call);
+    match parked {
+        ParkOutcome::Waiting | ParkOutcome::Answered(_) => {
+            node.hint_added(standing.call, &messages, false);
+        }
+        ParkOutcome::Lost => node.hint(standing.call),
+    }
     if let Some(task) = &standing.task {
         task.tell_changed(shared);
     }
@@ -373,7 +378,10 @@ fn go_on(
     let Some(continuation) = continuation else {
         // If the call did not end here, processes would take it again and again.
         tracing::error!("a call in the journal cannot be read, or is another principal's: it ends");
-        tokio::spawn(async move { finish(&shared, &node, (call, epoch), &[], None).await });
+        tokio::spawn(async move {
+            finish(&shared, &node, (call, epoch), &[], None).await;
+            node.hint(call);
+        });
         return;
     };
     let lease = LeaseGuard::new(&node, &continuation.standing);
@@ -415,23 +423,30 @@ async fn run(shared: Arc<Shared>, node: Arc<Node>, continuation: Continuation) {
     let Some(answered) = answered else {
         return;
     };
-    let last = |message, withdrawn: Vec<Event>| {
-        let at = standing.next_event + withdrawn.len() as u64;
-        let message = event(&shared, whose, at, None, message, None)?;
-        Ok([withdrawn, vec![message]].concat())
+    let last = |message, mut messages: Vec<LogMessage>| {
+        let at = standing.next_event + messages.len() as u64;
+        messages.push(LogMessage::new(at, message));
+        let events = messages
+            .iter()
+            .map(|it| it.seal(&shared, whose, None))
+            .collect::<Result<Vec<_>>>()?;
+        Ok((messages, events))
     };
     // Open questions are withdrawn.
     let withdrawn = (standing.next_event..).zip(standing.open());
     let withdrawn = withdrawn.map(|(at, number)| standing.withdrawal(&shared, number, at));
     let withdrawn = withdrawn.collect::<Result<_>>();
-    let events = withdrawn.and_then(|withdrawn| last(answered.message.into_vec(), withdrawn));
-    let events = events.or_else(|error: Error| {
+    let logged = withdrawn.and_then(|withdrawn| last(answered.message.into_vec(), withdrawn));
+    let logged = logged.or_else(|error: Error| {
         tracing::error!(%error, "the result of a call could not be written down");
         let error = ErrorObject::internal("the result could not be written down");
         last(jsonrpc::write_error(Some(&request), &error), Vec::new())
     });
-    let events = events.unwrap_or_default();
-    finish(&shared, &node, (whose.1, epoch), &events, None).await;
+    let (messages, events) = logged.unwrap_or_default();
+    match finish(&shared, &node, (whose.1, epoch), &events, None).await {
+        true => node.hint_added(whose.1, &messages, true),
+        false => node.hint(whose.1),
+    }
 }
 
 /// The pauses between attempts to record an answer in a journal that fails.
@@ -446,13 +461,14 @@ const FINISH_PAUSES: [Duration; 4] = [
     Duration::from_secs(10),
 ];
 
+/// Returns whether the end is recorded. The caller tells the readers of the log.
 async fn finish(
     shared: &Shared,
     node: &Node,
     (call, epoch): (CallId, u32),
     events: &[Event],
     status: Option<(&[u8], Millis)>,
-) {
+) -> bool {
     let resume = millis(shared.limits().http.resume);
     let expires = || shared.clock().now().saturating_add(resume);
     let mut pauses = FINISH_PAUSES.iter();
@@ -465,20 +481,19 @@ async fn finish(
             expires: status.map_or_else(expires, |(_, expires)| expires),
         };
         let error = match node.journal.finish(end).await {
-            Ok(true) => break,
+            Ok(true) => return true,
             Ok(false) => {
                 tracing::debug!("another process has taken a call over");
-                break;
+                return false;
             }
             Err(error) => error,
         };
         let Some(pause) = pauses.next() else {
             tracing::error!(%error, "the result of a call could not be written down");
-            break;
+            return false;
         };
         tokio::time::sleep(*pause).await;
     }
-    node.hint(call);
 }
 
 /// Removes a call that was cancelled while it was being recorded.

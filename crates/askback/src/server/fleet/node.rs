@@ -13,7 +13,7 @@ use askback_core::ask::Millis;
 use tokio::sync::{Notify, broadcast};
 
 use super::{
-    CallRecord,
+    CallRecord, LogMessage,
     calls::FleetCalls,
     hints,
     tasks::WorkingTask,
@@ -32,6 +32,9 @@ pub(super) const LEASE: Duration = Duration::from_secs(10);
 
 /// How long a stopping process waits for its handlers to be dropped before it gives up its leases.
 const STOP: Duration = Duration::from_millis(500);
+
+/// How many messages of a call wait for their reader in this process.
+const MAX_ADDED: usize = 64;
 
 /// How many sessions may wait to be reread. A session that is missed is reread with its stream.
 const CHOICES: usize = 256;
@@ -98,19 +101,75 @@ pub(crate) struct Node {
     is_watching: AtomicBool,
     pub(super) is_stopping: AtomicBool,
     is_cut_off: AtomicBool,
-    followers: Mutex<HashMap<CallId, Vec<Arc<Notify>>>>,
+    /// Whether the fleet's other processes seal with keys that this process does not have.
+    pub(super) has_other_keys: AtomicBool,
+    followers: Mutex<HashMap<CallId, Vec<Arc<LogNews>>>>,
 }
 
-/// Reads the log of a call, and is woken when this process adds to it.
+/// Reads the log of a call, and gets what this process adds to it.
 pub(crate) struct Follower {
     node: Arc<Node>,
     call: CallId,
-    news: Arc<Notify>,
+    news: Arc<LogNews>,
+}
+
+#[derive(Default)]
+struct LogNews {
+    arrived: Notify,
+    added: Mutex<AddedMessages>,
+}
+
+/// What has happened to the log of a call since its reader last looked.
+#[derive(Default)]
+struct AddedMessages {
+    /// The messages that this process has added.
+    messages: Vec<LogMessage>,
+    /// Whether these are the last messages.
+    is_over: bool,
+    /// Whether there may be others.
+    must_read: bool,
+}
+
+impl LogNews {
+    fn added(&self) -> MutexGuard<'_, AddedMessages> {
+        self.added.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn wake(&self) {
+        self.added().must_read = true;
+        self.arrived.notify_one();
+    }
+
+    fn give(&self, messages: &[LogMessage], is_over: bool) {
+        {
+            let mut added = self.added();
+            added.must_read |= is_over && messages.is_empty();
+            if added.messages.len() + messages.len() > MAX_ADDED {
+                added.must_read = true;
+            } else {
+                added.messages.extend_from_slice(messages);
+            }
+            added.is_over |= is_over;
+        }
+        self.arrived.notify_one();
+    }
+
+    async fn wait(&self) {
+        loop {
+            {
+                let added = self.added();
+                if added.must_read || !added.messages.is_empty() {
+                    return;
+                }
+            }
+            self.arrived.notified().await;
+        }
+    }
 }
 
 impl Follower {
     pub(crate) fn new(node: &Arc<Node>, call: CallId) -> Self {
-        let news = Arc::new(Notify::new());
+        let news = Arc::<LogNews>::default();
         let mut followers = node.followers();
         followers.entry(call).or_default().push(Arc::clone(&news));
         drop(followers);
@@ -123,9 +182,17 @@ impl Follower {
 
     /// Waits until the log has grown. Returns `false` after a timeout of `most`.
     pub(crate) async fn wait(&self, most: Duration) -> bool {
-        tokio::time::timeout(most, self.news.notified())
-            .await
-            .is_ok()
+        tokio::time::timeout(most, self.news.wait()).await.is_ok()
+    }
+
+    /// Returns what this process has added directly after this number, and whether it is the end. If that may not be all,
+    /// the log must be read.
+    pub(crate) fn take_added(&self, after: u64) -> Option<(Vec<LogMessage>, bool)> {
+        let added = std::mem::take(&mut *self.news.added());
+        let mut numbers = added.messages.iter().zip(after + 1..);
+        let is_next = numbers.all(|(message, number)| message.number == number);
+        let is_all = is_next && !added.must_read && !added.messages.is_empty();
+        is_all.then_some((added.messages, added.is_over))
     }
 }
 
@@ -153,11 +220,12 @@ impl Node {
             is_watching: AtomicBool::new(false),
             is_stopping: AtomicBool::new(false),
             is_cut_off: AtomicBool::new(false),
+            has_other_keys: AtomicBool::new(false),
             followers: Mutex::default(),
         })
     }
 
-    fn followers(&self) -> MutexGuard<'_, HashMap<CallId, Vec<Arc<Notify>>>> {
+    fn followers(&self) -> MutexGuard<'_, HashMap<CallId, Vec<Arc<LogNews>>>> {
         self.followers
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
@@ -242,13 +310,20 @@ impl Node {
 
     pub(super) fn wake_all(&self) {
         for news in self.followers().values().flatten() {
-            news.notify_one();
+            news.wake();
         }
     }
 
     pub(crate) fn wake(&self, call: CallId) {
         for news in self.followers().get(&call).into_iter().flatten() {
-            news.notify_one();
+            news.wake();
+        }
+    }
+
+    /// Gives messages that are in the journal now to the readers of their log.
+    pub(super) fn give(&self, call: CallId, messages: &[LogMessage], is_over: bool) {
+        for news in self.followers().get(&call).into_iter().flatten() {
+            news.give(messages, is_over);
         }
     }
 

@@ -59,7 +59,7 @@ struct LoggedMessage {
 /// The notes about a waiting question, for a client that asked for progress notifications. They are
 /// not part of the log: the process with the client's stream makes them, and any process makes the
 /// same.
-#[derive(Serialize, Deserialize)]
+#[derive(Serialize, Deserialize, Clone)]
 pub(crate) struct WaitingNote {
     pub(super) token: ProgressToken,
     pub(super) about: String,
@@ -178,32 +178,56 @@ pub(super) fn place_in((session, call): (SessionId, CallId), part: impl fmt::Dis
     format!("{session}.{}.{part}", call_text(call))
 }
 
-pub(crate) fn open_message(
-    shared: &Shared,
-    whose: (SessionId, CallId),
-    number: u64,
-    message: &[u8],
-) -> Option<(Vec<u8>, Option<WaitingNote>)> {
-    let LoggedMessage { message, waiting } =
-        opened(shared, MESSAGE, &place_in(whose, number), message)?;
-    Some((message.as_str().as_bytes().to_vec(), waiting))
+/// A message in the log of a call.
+#[derive(Clone)]
+pub(crate) struct LogMessage {
+    pub(crate) number: u64,
+    /// Empty for a question that is answered.
+    pub(crate) message: Vec<u8>,
+    /// For a question: the notes that say that it waits.
+    pub(crate) waiting: Option<WaitingNote>,
 }
 
-pub(super) fn event(
-    shared: &Shared,
-    whose: (SessionId, CallId),
-    number: u64,
-    ask: Option<u32>,
-    message: Vec<u8>,
-    waiting: Option<WaitingNote>,
-) -> Result<Event> {
-    let text = String::from_utf8(message).map_err(|_| Error::new("a message is no UTF-8"))?;
-    let message = LoggedMessage {
-        message: RawJson::from_text(text)?,
-        waiting,
-    };
-    Ok(Event {
-        ask,
-        message: sealed(shared, MESSAGE, &place_in(whose, number), &message)?,
-    })
+impl LogMessage {
+    pub(super) fn new(number: u64, message: Vec<u8>) -> Self {
+        Self {
+            number,
+            message,
+            waiting: None,
+        }
+    }
+
+    pub(crate) fn open(
+        shared: &Shared,
+        whose: (SessionId, CallId),
+        number: u64,
+        sealed: &[u8],
+    ) -> Option<Self> {
+        let LoggedMessage { message, waiting } =
+            opened(shared, MESSAGE, &place_in(whose, number), sealed)?;
+        Some(Self {
+            number,
+            message: message.as_str().as_bytes().to_vec(),
+            waiting,
+        })
+    }
+
+    /// Returns the message for the journal. `ask` is the number of its question.
+    pub(super) fn seal(
+        &self,
+        shared: &Shared,
+        whose: (SessionId, CallId),
+        ask: Option<u32>,
+    ) -> Result<Event> {
+        let text = std::str::from_utf8(&self.message);
+        let text = text.map_err(|_| Error::new("a message is no UTF-8"))?;
+        let logged = LoggedMessage {
+            message: RawJson::from_text(text.to_owned())?,
+            waiting: self.waiting.clone(),
+        };
+        Ok(Event {
+            ask,
+            message: sealed(shared, MESSAGE, &place_in(whose, self.number), &logged)?,
+        })
+    }
 }

@@ -4,7 +4,7 @@ use std::{sync::atomic::Ordering, time::Duration};
 
 use tokio::time::Instant;
 
-use super::{LEASE, go_on, tasks};
+use super::{LEASE, go_on, keys, tasks};
 use crate::{server::Shared, store::StoreError};
 
 const RENEW: Duration = Duration::from_secs(3);
@@ -77,6 +77,7 @@ pub(super) async fn keep_watch(shared: std::sync::Weak<Shared>) {
             purged = Some(Instant::now());
             // On failure it is retried the next time.
             let _ = node.heard(node.journal.purge(now).await);
+            let _ = keys::are_shared(&shared, node).await;
         }
         if node.is_stopping.load(Ordering::Relaxed) {
             continue;

@@ -21,7 +21,7 @@ use super::{
     body::{Body, Outgoing},
     stop::{Phase, Stop},
 };
-use crate::{journal::SessionId, server::Shared};
+use crate::server::{Shared, fleet};
 
 const LIVE_PATH: &str = "/healthz";
 const READY_PATH: &str = "/readyz";
@@ -128,10 +128,10 @@ impl Inner {
             let Some(node) = &self.shared.fleet else {
                 return Ok(());
             };
-            // Any read will do.
-            let read = node.journal.session(SessionId([0; 16])).await;
-            let read = node.heard(read);
-            read.map_err(|_| "the journal does not answer")?;
+            let are_shared = fleet::keys::are_shared(&self.shared, node).await;
+            if !are_shared.map_err(|_| "the journal does not answer")? {
+                return Err("the fleet has other keys, or another service");
+            }
             match &node.bus {
                 Some(bus) if !bus.was_reached() => Err("the bus has not been reached yet"),
                 _ => Ok(()),

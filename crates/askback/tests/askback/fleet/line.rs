@@ -75,7 +75,8 @@ impl JournalLine {
     /// The requests since the last call, without periodic ones.
     pub(super) fn requests(&self) -> Vec<&'static str> {
         let mut requests = std::mem::take(&mut *self.requests.lock().unwrap());
-        requests.retain(|name| !matches!(*name, "due" | "renew" | "purge" | "ended_since"));
+        let periodic = ["due", "renew", "purge", "ended_since", "keys"];
+        requests.retain(|name| !periodic.contains(name));
         requests
     }
 
@@ -107,6 +108,14 @@ impl JournalLine {
                 })
             }
         }
+    }
+}
+
+/// The note by which processes compare their keys belongs to no session.
+fn name_of(session: SessionId, name: &'static str) -> &'static str {
+    match session == SessionId([0; 16]) {
+        true => "keys",
+        false => name,
     }
 }
 
@@ -173,7 +182,8 @@ impl Journal for JournalLine {
     }
 
     fn note<'a>(&'a self, session: SessionRequest, note: &'a [u8]) -> StoreFuture<'a, ()> {
-        self.pass("note", self.journal.note(session, note))
+        let name = name_of(session.session, "note");
+        self.pass(name, self.journal.note(session, note))
     }
 
     fn end_session(&self, session: SessionRequest) -> StoreFuture<'_, ()> {
@@ -181,7 +191,8 @@ impl Journal for JournalLine {
     }
 
     fn session(&self, session: SessionId) -> StoreFuture<'_, SessionNote> {
-        self.pass("session", self.journal.session(session))
+        let name = name_of(session, "session");
+        self.pass(name, self.journal.session(session))
     }
 
     fn ended_since(&self, since: Millis) -> StoreFuture<'_, Vec<SessionId>> {

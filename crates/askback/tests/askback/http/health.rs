@@ -216,6 +216,36 @@ async fn a_process_whose_bus_was_never_reached_serves_and_is_not_ready() {
     {}
 }
 
+fn with_keys(journal: &Arc<MemoryJournal>, ring: KeyRing) -> ServerBuilder {
+    let builder = Gate::new(Standing::Answers).server().service("tests");
+    let builder = builder.keys(KeySource::Ring(ring));
+    builder.fleet(Fleet::new(Arc::clone(journal)))
+}
+
+#[tokio::test]
+async fn a_process_with_other_keys_than_its_fleet_is_not_ready() {
+    let journal = Arc::new(MemoryJournal::default());
+    let key = |number| Key::new(&[number; 32]);
+    for (ring, is_ready) in [
+        (KeyRing::new(key(1)), true),
+        (KeyRing::new(key(2)), false),
+        // A key is replaced in three steps, and some processes are a step ahead.
+        (KeyRing::new(key(1)).and_accept(key(2)), true),
+        (KeyRing::new(key(2)).and_accept(key(1)), true),
+    ] {
+        let server = serving(with_keys(&journal, ring)).await;
+        let said = server.says(request("GET /readyz")).await;
+        let want = match is_ready {
+            true => ("HTTP/1.1 200", "\nok\n"),
+            false => (
+                "HTTP/1.1 503",
+                "\nthe fleet has other keys, or another service\n",
+            ),
+        };
+        assert!(said.starts_with(want.0) && said.ends_with(want.1), "{said}");
+    }
+}
+
 #[tokio::test]
 async fn a_process_whose_store_fails_is_not_ready_and_tells_no_secrets() {
     let gate = Gate::new(Standing::Fails);

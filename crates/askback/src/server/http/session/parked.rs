@@ -17,16 +17,19 @@ use super::{Session, State};
 use crate::{
     ctx::{FlowPause, Incoming},
     error::{Error, Result},
-    journal::{CallId, SessionId},
+    journal::{Bus, CallId, SessionId},
     server::{
         Shared,
-        fleet::{self, CallRecord, Follower, Node, WaitingNote},
+        fleet::{self, CallRecord, Follower, LogMessage, Node, WaitingNote},
         http::stream::{EventId, Stream, StreamName},
     },
 };
 
-/// The first and the longest pause before a log is read again without a hint.
+/// The first and the longest pause before a log is read again, without a bus that brings hints about calls.
 const PAUSES: (Duration, Duration) = (Duration::from_millis(25), Duration::from_millis(250));
+
+/// The longest pause with a bus that brings hints. A process may die before it sends one.
+const HINTED_PAUSE: Duration = Duration::from_secs(2);
 
 /// How many messages of a log are read at once.
 const MOST: usize = 64;
@@ -98,6 +101,8 @@ async fn park_whole(
         (number, CallRecord::new(call, member, id.clone(), next))
     };
     let (call, next) = (standing.call, standing.next_event);
+    // It gets the questions as soon as they are saved.
+    let follower = Follower::new(node, call);
     let parked = fleet::park(&shared, node, standing, &incoming, round, pause).await;
     let goes_on = {
         let mut state = session.lock();
@@ -128,6 +133,7 @@ async fn park_whole(
         Arc::downgrade(&session),
         member,
         (number, call),
+        follower,
         FollowStart {
             after: next - 1,
             unknown: None,
@@ -179,12 +185,13 @@ impl Session {
             number
         };
         let me = Arc::downgrade(self);
+        let follower = Follower::new(node, call);
         let start = FollowStart {
             after: id.event,
             unknown,
             is_resumed: true,
         };
-        tokio::spawn(follow(me, member, (number, call), start));
+        tokio::spawn(follow(me, member, (number, call), follower, start));
         true
     }
 
@@ -318,6 +325,7 @@ async fn follow(
     session: Weak<Session>,
     member: SessionId,
     (number, call): (u32, CallId),
+    follower: Follower,
     FollowStart {
         mut after,
         mut unknown,
@@ -328,7 +336,6 @@ async fn follow(
         return;
     };
     let Some(node) = &shared.fleet else { return };
-    let follower = Follower::new(node, call);
     let mut pause = PAUSES.0;
     let begun = Instant::now();
     let mut waiting = None;
@@ -341,7 +348,13 @@ async fn follow(
         }
     }
     loop {
-        let mut read = read(&shared, node, member, call, &mut after).await;
+        let mut read = match follower.take_added(after) {
+            Some((messages, is_over)) => {
+                after += messages.len() as u64;
+                Read::Messages(messages, is_over)
+            }
+            None => read(&shared, node, member, call, &mut after).await,
+        };
         match (&read, &unknown) {
             (Read::Gone, Some(request)) if begun.elapsed() >= LOST => {
                 let error = ErrorObject::internal(CONNECTION_LOST);
@@ -360,6 +373,7 @@ async fn follow(
         let Some(session) = session.upgrade() else {
             return;
         };
+        let has_failed = matches!(read, Read::Failed);
         let mut has_news = false;
         if let Read::Messages(messages, _) = &mut read
             && let Some(last) = messages.last_mut()
@@ -398,17 +412,14 @@ async fn follow(
         if follower.wait(pause).await {
             pause = PAUSES.0;
         } else {
-            pause = (pause * 2).min(PAUSES.1);
+            let has_hints = |bus: &Arc<dyn Bus>| bus.passes_calls() && bus.was_reached();
+            let longest = match !has_failed && node.bus.as_ref().is_some_and(has_hints) {
+                true => HINTED_PAUSE,
+                false => PAUSES.1,
+            };
+            pause = (pause * 2).min(longest);
         }
     }
-}
-
-struct LogMessage {
-    number: u64,
-    /// Empty for a question that is answered.
-    message: Vec<u8>,
-    /// For a question: the notes that say that it waits.
-    waiting: Option<WaitingNote>,
 }
 
 enum Read {
@@ -432,21 +443,22 @@ async fn read(
     };
     let mut messages = Vec::new();
     for event in log.events {
+        let number = event.number;
         let message = match event.is_answered {
-            true => Some((Vec::new(), None)),
-            false => fleet::open_message(shared, (member, call), event.number, &event.message),
+            true => Some(LogMessage {
+                number,
+                message: Vec::new(),
+                waiting: None,
+            }),
+            false => LogMessage::open(shared, (member, call), number, &event.message),
         };
-        let Some((message, waiting)) = message else {
+        let Some(message) = message else {
             tracing::error!(
                 "a message in the journal cannot be read: its call ends for its client"
             );
             return Read::Gone;
         };
-        messages.push(LogMessage {
-            number: event.number,
-            message,
-            waiting,
-        });
+        messages.push(message);
         *after = event.number;
     }
     Read::Messages(messages, log.is_over)
