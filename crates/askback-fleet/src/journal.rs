@@ -43,31 +43,43 @@ fn bytes(request: &ParkRequest<'_>) -> usize {
     request.record.len() + request.status.map_or(0, <[u8]>::len) + events
 }
 
-/// Parks a call: usually in one statement, which is one round trip and one transaction.
+/// Parks a call. A new one without a lease takes one statement, which is one round trip. The others take a transaction,
+/// which ends without effect if its client has gone: carried out later, the statement would replace a newer record, or
+/// store a lease that is over. `check_lease` is called before the commit.
 pub(crate) async fn park(
     client: &mut Object,
     request: &ParkRequest<'_>,
     in_all: &TableBytes,
     max_bytes: usize,
+    check_lease: impl Fn() -> Result<(), Failure>,
 ) -> Result<ParkOutcome, Failure> {
     let size = OVERHEAD + bytes(request);
     let used = match in_all.known(size, max_bytes) {
         Some(used) => Some(used),
         None => in_all.read(client, size, max_bytes).await?,
     };
-    if let Some(used) = used {
-        let share = share::claim_share(used, max_bytes);
-        if request.epoch == 0 && insert(client, request, Some(share)).await? {
-            in_all.add(size);
-            return Ok(ParkOutcome::Waiting);
-        }
-        if let Some(outcome) = update(client, request).await? {
-            return Ok(outcome);
-        }
+    let share = used.map(|used| share::claim_share(used, max_bytes));
+    let is_new = request.epoch == 0 && share.is_some();
+    if is_new && request.keep.is_none() && insert(client, request, share).await? {
+        in_all.add(size);
+        return Ok(ParkOutcome::Waiting);
     }
     let transaction = client.transaction().await?;
-    let outcome = park_locked(&transaction, request, max_bytes).await?;
+    let parked = if is_new && request.keep.is_some() && insert(&transaction, request, share).await?
+    {
+        Some(ParkOutcome::Waiting)
+    } else if share.is_some() {
+        update(&transaction, request).await?
+    } else {
+        None
+    };
+    let outcome = match parked {
+        Some(outcome) => outcome,
+        None => park_locked(&transaction, request, max_bytes).await?,
+    };
+    check_lease()?;
     transaction.commit().await?;
+    in_all.add(size);
     Ok(outcome)
 }
 
@@ -123,7 +135,7 @@ const INSERT: &str = "
         SELECT id, $8 + place - 1, ask, message
         FROM parked, unnest($13, $14::bytea[]) WITH ORDINALITY AS event (ask, message, place)
     ), settled AS (
-        INSERT INTO askback_answers (call, ask) SELECT id, ask FROM parked, unnest($16::bigint[]) AS ask
+        INSERT INTO askback_answers (call, ask) SELECT DISTINCT id, ask FROM parked, unnest($16::bigint[]) AS ask
     )
     SELECT 1 FROM parked";
 
@@ -187,7 +199,7 @@ const UPDATE: &str = "
         SELECT id, first + place - 1, ask, message
         FROM parked, unnest($9, $10::bytea[]) WITH ORDINALITY AS event (ask, message, place)
     ), settled AS (
-        INSERT INTO askback_answers (call, ask) SELECT id, ask FROM parked, unnest($11) AS ask
+        INSERT INTO askback_answers (call, ask) SELECT DISTINCT id, ask FROM parked, unnest($11) AS ask
         ON CONFLICT (call, ask) DO UPDATE SET reply = NULL
     )
     SELECT is_more FROM parked";
@@ -195,12 +207,12 @@ const UPDATE: &str = "
 /// Parks a call that this process has taken. Returns `None` if it has lost the call, if the request is a repetition, or if
 /// the call was changed at the same moment.
 async fn update(
-    client: &impl GenericClient,
+    transaction: &Transaction<'_>,
     request: &ParkRequest<'_>,
 ) -> Result<Option<ParkOutcome>, Failure> {
     let (asks, messages) = columns(request.events);
     let parked = row(
-        client,
+        transaction,
         UPDATE,
         &[
             &&request.call.0[..],
@@ -224,9 +236,7 @@ async fn update(
     if request.keep.is_some() || !parked.try_get::<_, bool>(0)? {
         return Ok(Some(ParkOutcome::Waiting));
     }
-    let taken = taken(client, request.call, false).await?;
-    // Another process may have taken it meanwhile.
-    let taken = taken.filter(|taken| taken.epoch == request.epoch);
+    let taken = taken(transaction, request.call, false).await?;
     Ok(Some(taken.map_or(ParkOutcome::Lost, ParkOutcome::Answered)))
 }
 
@@ -256,18 +266,18 @@ pub(crate) fn id(bytes: &[u8]) -> [u8; 16] {
 
 /// Reads a call for the process that has taken it.
 async fn taken(
-    client: &impl GenericClient,
+    transaction: &Transaction<'_>,
     call: CallId,
     was_interrupted: bool,
 ) -> Result<Option<TakenCall>, Failure> {
     let select =
         "SELECT ask, reply FROM askback_answers WHERE call = $1 AND reply IS NOT NULL ORDER BY ask";
     let mut answers = Vec::new();
-    for row in rows(client, select, &[&&call.0[..]]).await? {
+    for row in rows(transaction, select, &[&&call.0[..]]).await? {
         answers.push((small(row.try_get(0)?), row.try_get(1)?));
     }
     let select = "SELECT session, epoch, record, next_event FROM askback_calls WHERE id = $1";
-    let Some(row) = row(client, select, &[&&call.0[..]]).await? else {
+    let Some(row) = row(transaction, select, &[&&call.0[..]]).await? else {
         return Ok(None);
     };
     Ok(Some(TakenCall {
@@ -324,11 +334,11 @@ const ANSWER: &str = "
     ) AS earlier ON is_free";
 
 pub(crate) async fn answer(
-    client: &impl GenericClient,
+    transaction: &Transaction<'_>,
     request: &AnswerRequest<'_>,
 ) -> Result<AnswerOutcome, Failure> {
     let found = row(
-        client,
+        transaction,
         ANSWER,
         &[
             &&request.call.0[..],
@@ -353,8 +363,7 @@ pub(crate) async fn answer(
     let (was_interrupted, epoch) = (found.try_get(2)?, small(found.try_get(3)?));
     if !found.try_get::<_, bool>(8)? {
         // The call was changed at the same moment, and its other answers, too.
-        let taken = taken(client, request.call, was_interrupted).await?;
-        let taken = taken.filter(|taken| taken.epoch == epoch);
+        let taken = taken(transaction, request.call, was_interrupted).await?;
         return Ok(taken.map_or(AnswerOutcome::Kept, AnswerOutcome::Taken));
     }
     let asks: Option<Vec<i64>> = found.try_get(6)?;
@@ -383,7 +392,8 @@ const FINISH: &str = "
             record = '', status = coalesce($5, status), expires = $3::bigint,
             epoch = epoch + ($2::bigint IS NULL)::int
         WHERE id = $1::bytea AND epoch = coalesce($2, epoch) AND NOT is_over
-        RETURNING id, next_event - cardinality($6::bigint[]) AS first
+        RETURNING id, next_event - cardinality($6::bigint[]) AS first,
+            changes - 1 = (SELECT seen.changes FROM askback_calls AS seen WHERE seen.id = $1) AS saw_all
     ), logged AS (
         INSERT INTO askback_events (call, number, ask, message)
         SELECT id, first + place - 1, ask, message
@@ -391,7 +401,7 @@ const FINISH: &str = "
     ), forgotten AS (
         UPDATE askback_answers SET reply = NULL FROM ended WHERE call = id AND reply IS NOT NULL
     )
-    SELECT 1 FROM ended";
+    SELECT saw_all FROM ended";
 
 pub(crate) async fn finish(
     client: &impl GenericClient,
@@ -399,7 +409,7 @@ pub(crate) async fn finish(
 ) -> Result<bool, Failure> {
     let (asks, messages) = columns(end.events);
     let bytes: usize = messages.iter().chain(&end.status).map(|it| it.len()).sum();
-    let ended = rows(
+    let ended = row(
         client,
         FINISH,
         &[
@@ -413,11 +423,19 @@ pub(crate) async fn finish(
         ],
     )
     .await?;
-    Ok(!ended.is_empty())
+    let Some(ended) = ended else {
+        return Ok(false);
+    };
+    if !ended.try_get::<_, bool>(0)? {
+        // An answer came at the same moment.
+        let forget = "UPDATE askback_answers SET reply = NULL WHERE call = $1 AND reply IS NOT NULL";
+        execute(client, forget, &[&&end.call.0[..]]).await?;
+    }
+    Ok(true)
 }
 
 pub(crate) async fn set_status(
-    client: &impl GenericClient,
+    transaction: &Transaction<'_>,
     (call, epoch): (CallId, u32),
     status: &[u8],
 ) -> Result<(), Failure> {
@@ -425,7 +443,7 @@ pub(crate) async fn set_status(
              size = size - coalesce(length(status), 0) + length($3)
          WHERE id = $1 AND epoch = $2 AND NOT is_over AND node IS NOT NULL";
     let (call, epoch) = (&call.0[..], i64::from(epoch));
-    execute(client, update, &[&call, &epoch, &status]).await?;
+    execute(transaction, update, &[&call, &epoch, &status]).await?;
     Ok(())
 }
 
@@ -497,7 +515,7 @@ pub(crate) async fn due(
 }
 
 pub(crate) async fn renew(
-    client: &impl GenericClient,
+    transaction: &Transaction<'_>,
     held: &[(CallId, u32)],
     until: Millis,
 ) -> Result<Vec<(CallId, u32)>, Failure> {
@@ -511,7 +529,7 @@ pub(crate) async fn renew(
                ORDER BY calls.id FOR UPDATE OF calls) AS found
          WHERE id = mine RETURNING id";
     let mut known = Vec::new();
-    for row in rows(client, update, &[&calls, &epochs, &integer(until)]).await? {
+    for row in rows(transaction, update, &[&calls, &epochs, &integer(until)]).await? {
         known.push(CallId(id(row.try_get(0)?)));
     }
     let lost = held.iter().filter(|(call, _)| !known.contains(call));

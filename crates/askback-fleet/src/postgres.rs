@@ -11,7 +11,7 @@ use askback::{
     limits::Limits,
     store::{Claim, ClaimRequest, FlowId, PutRequest, Store},
 };
-use askback_sql::{Postgres, PostgresSettings, deadpool_postgres::GenericClient};
+use askback_sql::{Postgres, PostgresSettings};
 use tokio::time::{Instant, sleep, timeout};
 
 use crate::{
@@ -96,34 +96,16 @@ impl NewLease {
         Self { lease, now, begun }
     }
 
-    fn is_late(&self) -> bool {
-        let whole = Duration::from_millis(self.lease.until.saturating_sub(self.now));
-        self.begun.elapsed() >= whole / 2
-    }
-
-    /// Rejects a lease of which half is over before it is stored. The caller repeats the operation with a new lease.
+    /// Rejects a lease of which half is over before it is committed. The caller repeats the operation with a new lease.
     /// Otherwise, the call might be taken by another process while its handler runs here.
     fn check(&self) -> Result<(), Failure> {
-        if !self.is_late() {
+        let whole = Duration::from_millis(self.lease.until.saturating_sub(self.now));
+        if self.begun.elapsed() < whole / 2 {
             return Ok(());
         }
         let why =
             "PostgreSQL took too long: the lease on a call was half over before it was stored";
         Err(StoreError::Unreachable(why.into()).into())
-    }
-
-    /// Renews the stored lease if half of it is over. Returns whether this process still has the call.
-    async fn confirm(
-        &self,
-        client: &impl GenericClient,
-        taken: (CallId, u32),
-    ) -> Result<bool, Failure> {
-        if !self.is_late() {
-            return Ok(true);
-        }
-        let waited = u64::try_from(self.begun.elapsed().as_millis()).unwrap_or(u64::MAX);
-        let until = self.lease.until.saturating_add(waited);
-        Ok(journal::renew(client, &[taken], until).await?.is_empty())
     }
 }
 
@@ -157,7 +139,8 @@ impl Outage {
 }
 
 /// Does work with a connection. A transaction that fails, or whose future is dropped, is rolled back. A statement outside
-/// a transaction may be carried out, completely, although its future was dropped.
+/// a transaction may be carried out, completely, although its future was dropped, when it has waited for a lock: only
+/// statements that change nothing then, or what they should have changed, are outside of one.
 ///
 /// If the connection is lost, the work is repeated, although its transaction may have been committed. This is safe:
 ///
@@ -254,31 +237,22 @@ impl Journal for PostgresStore {
         };
         let keep = call.keep.map(|lease| NewLease::new(lease, call.now));
         within!(self, max_wait, [mut] connection => {
-            if let Some(keep) = keep {
-                keep.check()?;
-            }
             let (in_all, max_bytes) = (&self.call_bytes, self.max_bytes);
-            let outcome = journal::park(&mut connection, &call, in_all, max_bytes).await?;
-            match keep {
-                Some(keep) if !keep.confirm(&connection, (call.call, call.epoch)).await? => Ok(ParkOutcome::Lost),
-                _ => Ok(outcome),
-            }
+            let check_lease = || keep.map_or(Ok(()), |keep| keep.check());
+            journal::park(&mut connection, &call, in_all, max_bytes, check_lease).await
         })
     }
 
     fn answer<'a>(&'a self, answer: AnswerRequest<'a>) -> StoreFuture<'a, AnswerOutcome> {
         let lease = NewLease::new(answer.lease, answer.now);
-        within!(self, NOT_REPEATED, [] connection => {
-            lease.check()?;
-            match journal::answer(&connection, &answer).await? {
-                // Another process has taken it meanwhile, with the answer.
-                AnswerOutcome::Taken(taken)
-                    if !lease.confirm(&connection, (taken.call, taken.epoch)).await? =>
-                {
-                    Ok(AnswerOutcome::Kept)
-                }
-                outcome => Ok(outcome),
+        within!(self, NOT_REPEATED, [mut] connection => {
+            let transaction = connection.transaction().await?;
+            let outcome = journal::answer(&transaction, &answer).await?;
+            if matches!(outcome, AnswerOutcome::Taken(_)) {
+                lease.check()?;
             }
+            transaction.commit().await?;
+            Ok(outcome)
         })
     }
 
@@ -317,11 +291,11 @@ impl Journal for PostgresStore {
         held: &'a [(CallId, u32)],
         until: Millis,
     ) -> StoreFuture<'a, Vec<(CallId, u32)>> {
-        within!(self, [] connection => journal::renew(&connection, held, until).await)
+        write!(self, transaction => journal::renew(&transaction, held, until))
     }
 
     fn set_status<'a>(&'a self, call: CallId, epoch: u32, status: &'a [u8]) -> StoreFuture<'a, ()> {
-        within!(self, [] connection => journal::set_status(&connection, (call, epoch), status).await)
+        write!(self, transaction => journal::set_status(&transaction, (call, epoch), status))
     }
 
     fn task(&self, call: CallId, session: SessionId) -> StoreFuture<'_, Option<TaskState>> {
