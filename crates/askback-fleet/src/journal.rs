@@ -428,7 +428,8 @@ pub(crate) async fn finish(
     };
     if !ended.try_get::<_, bool>(0)? {
         // An answer came at the same moment.
-        let forget = "UPDATE askback_answers SET reply = NULL WHERE call = $1 AND reply IS NOT NULL";
+        let forget =
+            "UPDATE askback_answers SET reply = NULL WHERE call = $1 AND reply IS NOT NULL";
         execute(client, forget, &[&&end.call.0[..]]).await?;
     }
     Ok(true)

@@ -394,7 +394,10 @@ mod tests {
                 "codex",
                 &numbers,
                 Degraded,
-                &[(NumberHidesFields, &["m", "n"][..]), (StuckAtEnd, &["t"][..])],
+                &[
+                    (NumberHidesFields, &["m", "n"][..]),
+                    (StuckAtEnd, &["t"][..]),
+                ],
             ),
             (
                 "codex",
