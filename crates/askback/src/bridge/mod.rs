@@ -148,7 +148,7 @@ impl Answers for NoAnswers {
 /// How calls of a client are held, by its description and whether it takes progress.
 type HoldFor = Arc<dyn Fn(&Implementation, bool) -> Hold + Send + Sync>;
 
-/// What is known when a server may be one that speaks 2026-07-28 but asks only on a session: see
+/// A fact about a server that may be one that speaks 2026-07-28 but asks only on a session: see
 /// [`Bridge::asks_in_older`].
 #[derive(Debug, Clone, Copy)]
 pub enum OlderSign<'a> {

@@ -265,7 +265,7 @@ impl Wire {
     }
 }
 
-/// What reached the servers, of the first connection and of all later ones.
+/// The messages that reached the server over all connections.
 #[derive(Clone, Default)]
 struct Arrivals(Arc<Mutex<Vec<Value>>>);
 

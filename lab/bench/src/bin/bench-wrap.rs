@@ -1,6 +1,6 @@
 //! Measures what `askback wrap` adds to a call without a question over the standard streams.
 //!
-//! `bench-wrap ASKBACK [CALLS]` starts `bench-server`, which is beside this program, directly and through the program
+//! `bench-wrap ASKBACK [CALLS]` starts `bench-server` from its own folder directly and through the program
 //! ASKBACK. It makes CALLS (2,000) calls at each, in turn and one at a time, in each era.
 
 #![allow(clippy::print_stdout, reason = "it is what the program is for")]
