@@ -332,7 +332,7 @@ mod tests {
         }
         let list = r#"["\u001b[2J north", 0.50]"#;
         check(80, list, &format!("Structured | {list}\n"), false);
-        let cut = "Structured | [\"\\u001b[2J…\n";
+        let cut = "Structured | [\"\\u001b[…\n";
         check(24, list, cut, true);
         let object = r#"{"a":"\u001b[2J","of":["x"]}"#;
         let rows = "Structured | {\n           |   \"a\": \"\\u001b[2J\",\n           |   \"of\": [\"x\"]\n           | }\n";
