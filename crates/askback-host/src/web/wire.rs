@@ -11,6 +11,9 @@ use crate::{
     },
 };
 
+/// The maximum length of a message that is shown whole, in characters. A longer one is cut.
+const MAX_SHOWN_CHARS: usize = 64 << 10;
+
 const MAX_LISTED: usize = 40;
 
 /// The number of a message and the server whose message it is, as a path: `SERVER/NUMBER`.
@@ -108,7 +111,7 @@ pub(super) fn older(of: &ServerWire, before: Option<u64>, visit: &str) -> impl T
 
 /// A page with a whole message; `None` if it is not kept.
 pub(super) fn whole(of: &ServerWire, number: u64, visit: &str) -> Option<impl Template> {
-    let whole = view::whole(&of.wire.lock(), number, MAX_LISTED)?;
+    let whole = view::whole(&of.wire.lock(), number, MAX_LISTED, MAX_SHOWN_CHARS)?;
     Some(MessagePage {
         title: "Message",
         back: visit,

@@ -65,7 +65,7 @@ pub fn put(page: &mut Page, wire: &Wire, shown: MessageSelection) -> Result<(), 
     match shown {
         MessageSelection::Last => list(page, wire, LAST),
         MessageSelection::All => list(page, wire, usize::MAX),
-        MessageSelection::One(number) => match view::whole(wire, number, 0) {
+        MessageSelection::One(number) => match view::whole(wire, number, 0, usize::MAX) {
             Some(message) => whole(page, &message),
             None => return Err(words!("there is no message {}", number)),
         },
@@ -275,6 +275,11 @@ fn about(entry: &Entry) -> PeerText {
 
 /// The totals of a call, if it took more than one request and response.
 pub(super) fn rounds(call: &[&Entry]) -> Option<Words> {
+    // Without its first messages, its totals would be wrong.
+    let first = call.first()?;
+    if first.number != first.call {
+        return None;
+    }
     let asks = |entry: &&&Entry| matches!(entry.gist, Gist::Request { .. });
     let rounds = call
         .iter()

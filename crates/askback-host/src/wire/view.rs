@@ -19,9 +19,6 @@ use crate::{
     words,
 };
 
-/// The maximum length of a message that is shown whole, in characters. A longer one is cut.
-const MAX_SHOWN_CHARS: usize = 64 << 10;
-
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct MessageView {
     pub(crate) number: u64,
@@ -119,8 +116,8 @@ fn message(entry: &Entry) -> MessageView {
     }
 }
 
-/// Returns a whole message, with the other messages of its call, at most `most`.
-pub(crate) fn whole(wire: &Wire, number: u64, most: usize) -> Option<WholeView> {
+/// Returns a message with at most so many characters, and the other messages of its call, at most `most`.
+pub(crate) fn whole(wire: &Wire, number: u64, most: usize, most_chars: usize) -> Option<WholeView> {
     let entry = wire.get(number)?;
     let way = match entry.is_sent {
         true => "sent",
@@ -147,7 +144,7 @@ pub(crate) fn whole(wire: &Wire, number: u64, most: usize) -> Option<WholeView> 
         .entries()
         .filter(|other| other.call == entry.call && other.number != number);
     let raw = String::from_utf8_lossy(&entry.message);
-    let (raw, left) = head(&raw, MAX_SHOWN_CHARS);
+    let (raw, left) = head(&raw, most_chars);
     let is_json = left == 0 && !matches!(entry.gist, Gist::Nothing | Gist::Unreadable);
     Some(WholeView {
         number,
