@@ -31,6 +31,7 @@ use std::{
     io, iter,
     pin::{Pin, pin},
     sync::{Arc, OnceLock},
+    time::Duration,
 };
 
 use askback_core::{
@@ -170,6 +171,9 @@ struct OlderRule {
     /// Called when such a server was connected with a session.
     found: OlderServerFound,
 }
+
+/// How long a server may take to answer a client that has sent all its requests and closed its side.
+const LATE_SERVER: Duration = Duration::from_secs(10);
 
 /// Connects each client to its own upstream server.
 ///
@@ -332,11 +336,17 @@ impl Bridge {
                             continue;
                         }
                         // The client has gone, or has closed its side right after its last request.
-                        let limit = self.limits.server.drain;
-                        match timeout(limit, &mut connecting).await {
-                            Ok(connected) => break connected,
-                            Err(_) => return Ok(()),
+                        let limit = match kept.is_empty() {
+                            true => self.limits.server.drain,
+                            false => LATE_SERVER,
+                        };
+                        if let Ok(connected) = timeout(limit, &mut connecting).await {
+                            break connected;
                         }
+                        let error = ErrorObject::internal("the server had not answered when its client closed the connection");
+                        // The client may have gone.
+                        let _ = refuse(ends, &client, &error).await;
+                        return Ok(());
                     }
                     connected = &mut connecting => break connected,
                 }
