@@ -19,7 +19,8 @@ pub enum Answer<T> {
     /// The user dismissed the question without choosing.
     Cancelled,
     /// The client declined or cancelled by itself, without showing the question to a user: the client says so, or it
-    /// took less than [`limits.asking.person_reaction`](crate::limits::AskingLimits::person_reaction). Clients that
+    /// took less than [`limits.asking.person_reaction`](crate::limits::AskingLimits::person_reaction), or less than 1.5
+    /// seconds for a client that is known to refuse by itself. Clients that
     /// declare elicitation do this if no user is present, for example `claude -p`.
     DeclinedByClient {
         /// Why no user answered, if the client says so.

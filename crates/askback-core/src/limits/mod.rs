@@ -196,8 +196,8 @@ limits! {
         /// silence. Zero turns them off.
         progress_interval: Duration = Duration::from_secs(15);
         /// A question that is declined or cancelled faster than this, without a reason, was not
-        /// read by a person but declined by the client. For clients that are known to take longer,
-        /// the time is longer. Zero means that every answer is from a person.
+        /// read by a person but declined by the client. For clients that are known to refuse by
+        /// themselves, it is at least 1.5 seconds. Zero means that every answer is from a person.
         person_reaction: Duration = Duration::from_millis(300);
         /// The timeout of one `ctx.run` or `ctx.commit`.
         run: Duration = Duration::from_secs(MINUTE);
