@@ -1,13 +1,34 @@
 //! A file of servers: an invalid entry affects only itself. If strict serde can read an entry, the
 //! result is the same. An error never contains a value.
 //!
-//! The first byte chooses the layout; the rest is the file.
+//! The first byte chooses the client whose file it is; the rest is the file.
 
 #![no_main]
 #![allow(dead_code, reason = "the command uses more of its reader")]
 
 #[path = "../../crates/askback-cli/src/servers/document.rs"]
 mod document;
+#[path = "../../crates/askback-cli/src/servers/entry.rs"]
+mod entry;
+#[path = "../../crates/askback-cli/src/servers/entry_text.rs"]
+mod entry_text;
+
+mod edit {
+    use jsonc_parser::cst::CstInputValue;
+    use serde_json::Value;
+
+    /// No file is edited here.
+    pub fn input(_: &Value) -> CstInputValue {
+        CstInputValue::Null
+    }
+}
+
+mod environment {
+    /// No entry is wrapped here.
+    pub fn is_model_key(_: &str) -> bool {
+        false
+    }
+}
 
 mod input {
     /// An input, of which only the name is used here.
@@ -17,10 +38,11 @@ mod input {
     }
 }
 
-use std::{collections::BTreeMap, path::Path};
+use std::{collections::BTreeMap, path::Path, sync::LazyLock};
 
 use askback::client::{ServerEntry, ServersFile};
-use document::{Document, Layout, Unreadable};
+use document::{Document, Unreadable};
+use entry::EntryShape;
 use libfuzzer_sys::fuzz_target;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -28,24 +50,40 @@ use serde_json::{Value, json};
 /// If this is in a value, it must not be in an error.
 const SECRET: &str = "s3cr3t";
 
-const LAYOUTS: [Layout; 6] = [
-    Layout::Plain,
-    Layout::Settings,
-    Layout::ClaudeCode,
-    Layout::Codex,
-    Layout::Gemini,
-    Layout::Goose,
-];
+/// The clients that have files.
+static CLIENTS: LazyLock<Vec<Client>> = LazyLock::new(|| {
+    let clients = include_str!("../../crates/askback-cli/src/known_clients.json");
+    let clients: Vec<Client> = serde_json::from_str(clients).expect("the command reads it");
+    let has_file = |client: &Client| !client.files.is_empty();
+    clients.into_iter().filter(has_file).collect()
+});
+
+#[derive(Deserialize)]
+#[serde(bound(deserialize = "'de: 'static"))]
+struct Client {
+    #[serde(default)]
+    entry: EntryShape,
+    #[serde(default)]
+    files: Vec<ClientFile>,
+}
+
+#[derive(Deserialize)]
+struct ClientFile {
+    path: &'static str,
+}
 
 fuzz_target!(|data: &[u8]| {
-    let Some((layout, text)) = data.split_first() else {
+    let Some((client, text)) = data.split_first() else {
         return;
     };
     let Ok(text) = str::from_utf8(text) else {
         return;
     };
-    let layout = LAYOUTS[usize::from(*layout) % LAYOUTS.len()];
-    let document = match Document::read(text, layout, Some(Path::new("/project"))) {
+    // The last one is an `mcp.json`.
+    let client = CLIENTS.get(usize::from(*client) % (CLIENTS.len() + 1));
+    let path = client.map_or("mcp.json", |client| client.files[0].path);
+    let (path, shape) = (Path::new(path), client.map(|client| &client.entry));
+    let document = match Document::read(text, path, shape, Some(Path::new("/project"))) {
         Ok(document) => document,
         Err(Unreadable(why)) => {
             assert!(!why.contains(SECRET), "{why}");
