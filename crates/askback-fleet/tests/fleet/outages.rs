@@ -4,13 +4,17 @@ use std::{sync::Arc, time::Duration};
 
 use askback::{
     journal::{
-        AnswerOutcome, AnswerRequest, CallId, Journal, Lease, NodeId, ParkOutcome, ParkRequest,
-        SessionId, StoreError,
+        AnswerOutcome, AnswerRequest, CallId, FinishRequest, Journal, Lease, NodeId, ParkOutcome,
+        ParkRequest, SessionId, StoreError,
     },
     store::Store,
 };
+use askback_fleet::PostgresStore;
 use askback_sql::Postgres;
-use tokio::{task::spawn_blocking, time::timeout};
+use tokio::{
+    task::spawn_blocking,
+    time::{sleep, timeout},
+};
 
 use crate::{cluster::Cluster, connect, place};
 
@@ -150,6 +154,143 @@ async fn an_operation_whose_lease_is_over_is_not_stored() {
         panic!("something of the first answer was stored: {taken:?}");
     };
     assert_eq!(taken.epoch, 1);
+}
+
+/// A parked call, and a connection that can lock its row.
+struct Contended {
+    store: Arc<PostgresStore>,
+    other: Postgres,
+}
+
+impl Contended {
+    async fn new(cluster: &Cluster) -> Self {
+        let settings = place(cluster);
+        let store = connect(&settings, 1 << 20).await;
+        let parked = store.park(park()).await.expect("it is parked");
+        assert_eq!(parked, ParkOutcome::Waiting);
+        let other = Postgres::connect(settings, &[]).await;
+        let other = other.expect("it connects");
+        Self { store, other }
+    }
+
+    /// Begins an operation while another transaction, which begins with these statements, has locked the row. The
+    /// operation is given up, or else continues when the other transaction is committed.
+    async fn begin<T: Send + 'static>(
+        &self,
+        statements: &str,
+        is_given_up: bool,
+        operation: impl Future<Output = T> + Send + 'static,
+    ) -> Option<T> {
+        let locking = self.other.client().await.expect("it is free");
+        let locking_first = format!("BEGIN; SELECT FROM askback_calls FOR UPDATE; {statements}");
+        locking
+            .batch_execute(&locking_first)
+            .await
+            .expect("it works");
+        let operation = tokio::spawn(operation);
+        self.until("wait_event_type = 'Lock'", 1).await;
+        if is_given_up {
+            operation.abort();
+        }
+        locking.batch_execute("COMMIT").await.expect("it works");
+        self.until("state <> 'idle'", 0).await;
+        operation.await.ok()
+    }
+
+    /// Waits until so many other connections are in this state.
+    async fn until(&self, state: &str, count: i64) {
+        let client = self.other.client().await.expect("it is free");
+        let select = format!(
+            "SELECT count(*) FROM pg_stat_activity
+             WHERE application_name = current_setting('application_name') AND pid <> pg_backend_pid() AND {state}"
+        );
+        let reached = async {
+            loop {
+                let row = client.query_one(&select, &[]).await.expect("it works");
+                if row.get::<_, i64>(0) == count {
+                    return;
+                }
+                sleep(Duration::from_millis(5)).await;
+            }
+        };
+        timeout(SOON, reached).await.expect("it is reached");
+    }
+
+    async fn answer(&self) {
+        let taken = self.store.answer(answer()).await.expect("it works");
+        let AnswerOutcome::Taken(taken) = taken else {
+            panic!("an answer that was given up was stored: {taken:?}");
+        };
+        assert_eq!(taken.epoch, 1);
+    }
+}
+
+/// PostgreSQL carries out a statement that waited for a lock, also if its client has gone.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_was_given_up_while_it_waited_for_a_lock_has_no_effect() {
+    let Some(cluster) = Cluster::join() else {
+        return;
+    };
+    let contended = Contended::new(&cluster).await;
+    let store = || Arc::clone(&contended.store);
+    let (answering, renewing, parking) = (store(), store(), store());
+
+    let ended = contended
+        .begin("", true, async move { answering.answer(answer()).await })
+        .await;
+    assert!(ended.is_none());
+    contended.answer().await;
+
+    // The lease stays as it was.
+    let renewed = async move { renewing.renew(&[(CALL, 1)], 5_000).await };
+    assert!(contended.begin("", true, renewed).await.is_none());
+    let lease = Lease {
+        until: 40_000,
+        ..answer().lease
+    };
+    let due = contended.store.due(lease, 6_000, 9).await;
+    assert_eq!(due.expect("it works"), []);
+
+    // So does the record.
+    let newer = ParkRequest {
+        epoch: 1,
+        record: b"newer",
+        ..park()
+    };
+    let parked = async move { parking.park(newer).await };
+    assert!(contended.begin("", true, parked).await.is_none());
+    let due = contended.store.due(lease, 20_000, 9).await;
+    let due = due.expect("it works");
+    assert_eq!(due[0].record, b"record");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_answer_that_arrives_as_the_call_ends_is_not_kept() {
+    let Some(cluster) = Cluster::join() else {
+        return;
+    };
+    let contended = Contended::new(&cluster).await;
+    contended.answer().await;
+    let store = Arc::clone(&contended.store);
+    let finished = async move {
+        let end = FinishRequest {
+            call: CALL,
+            epoch: Some(1),
+            events: &[],
+            status: None,
+            expires: u64::MAX,
+        };
+        Journal::finish(&store, end).await
+    };
+    let answered =
+        "INSERT INTO askback_answers (call, ask, reply) SELECT id, 1, 'late' FROM askback_calls;
+         UPDATE askback_calls SET changes = changes + 1";
+    let finished = contended.begin(answered, false, finished).await;
+    assert!(finished.expect("it is not given up").expect("it works"));
+    let client = contended.other.client().await.expect("it is free");
+    let select = "SELECT count(*) FROM askback_answers WHERE reply IS NOT NULL";
+    let row = client.query_one(select, &[]).await.expect("it works");
+    assert_eq!(row.get::<_, i64>(0), 0);
 }
 
 #[tokio::test(flavor = "multi_thread")]

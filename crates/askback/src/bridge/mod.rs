@@ -340,10 +340,16 @@ impl Bridge {
                             true => self.limits.server.drain,
                             false => LATE_SERVER,
                         };
-                        if let Ok(connected) = timeout(limit, &mut connecting).await {
-                            break connected;
+                        tokio::select! {
+                            () = &mut signal => return Ok(()),
+                            connected = timeout(limit, &mut connecting) => if let Ok(connected) = connected {
+                                break connected;
+                            }
                         }
-                        let error = ErrorObject::internal("the server had not answered when its client closed the connection");
+                        let error = ErrorObject::internal(
+                            "the server did not start in time for a client that has closed its side: keep it open \
+                             until the responses have come",
+                        );
                         // The client may have gone.
                         let _ = refuse(ends, &client, &error).await;
                         return Ok(());

@@ -1,8 +1,11 @@
 //! Peers that misbehave, and peers that disconnect.
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicUsize, Ordering},
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
 };
 
 use askback::{
@@ -12,7 +15,7 @@ use askback::{
     transport::{self, Channel},
 };
 use serde_json::{Value, json};
-use tokio::task::JoinHandle;
+use tokio::{task::JoinHandle, time::sleep};
 
 use super::{Wire, agency, connect, modern_meta, serve, soon, to, to_scripted, willing};
 use crate::client::limits;
@@ -230,22 +233,43 @@ async fn a_server_that_has_not_greeted_ends_with_its_client() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_client_that_closes_its_side_at_once_still_gets_a_response() {
-    let (bridge, mut connections) = to_scripted();
-    let (near, serving) = serve(&bridge);
-    let mut client = Wire::new(near);
-    client.say_initialize(REVISION, &json!({})).await;
-    let mut server = connections.recv().await.unwrap();
-    let Wire {
-        mut receiver,
-        mut sender,
-    } = client;
-    sender.close().await.unwrap();
-    server.greet(REVISION).await;
-    let greeting = soon(receiver.receive()).await.unwrap().unwrap();
-    let greeting: Value = serde_json::from_slice(&greeting).unwrap();
-    assert_eq!(greeting["result"]["serverInfo"]["name"], "s");
-    soon(serving).await.unwrap().unwrap();
+async fn a_client_that_closes_its_side_gets_a_response_or_an_error() {
+    // Whether it has sent more than its first request, and after how many seconds the server greets.
+    for (sent_all, seconds, is_answered) in [
+        (false, 0, true),
+        (false, 2, false),
+        (true, 9, true),
+        (true, 11, false),
+    ] {
+        let (bridge, mut connections) = to_scripted();
+        let (near, serving) = serve(&bridge);
+        let mut client = Wire::new(near);
+        client.say_initialize(REVISION, &json!({})).await;
+        if sent_all {
+            let initialized = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
+            client.say(&initialized.to_string()).await;
+        }
+        let mut server = connections.recv().await.unwrap();
+        let Wire {
+            mut receiver,
+            mut sender,
+        } = client;
+        sender.close().await.unwrap();
+        sleep(Duration::from_secs(seconds)).await;
+        if is_answered {
+            server.greet(REVISION).await;
+        }
+        let response = soon(receiver.receive()).await.unwrap().unwrap();
+        let response: Value = serde_json::from_slice(&response).unwrap();
+        match is_answered {
+            true => assert_eq!(response["result"]["serverInfo"]["name"], "s"),
+            false => {
+                let says = response["error"]["message"].as_str().unwrap();
+                assert!(says.contains("keep it open"), "{says}");
+            }
+        }
+        soon(serving).await.unwrap().unwrap();
+    }
 }
 
 #[tokio::test]
