@@ -28,7 +28,7 @@ use lab::chaos::{self, BusKind, JournalKind, Settings};
 
 const USAGE: &str = "usage: chaos [--calls N] [--at-once N] [--nodes N] [--client WORD]… [--seed N] [--folder FOLDER] \
     [--journal sqlite|postgres|none] [--bus none|sqlite|postgres|nats|redis] [--balancer own|haproxy|nginx] [--kill-engine] \
-    [--cut-engine] [--cut-network] [--calm] [--rolling | --soak SECONDS | --cost]";
+    [--cut-engine] [--cut-network] [--calm] [--rolling | --soak SECONDS | --cost [--stateless]]";
 
 enum Task {
     Calls,
@@ -60,11 +60,18 @@ async fn main() -> Result<ExitCode, Box<dyn Error + Send + Sync>> {
             "--cut-engine" => settings.trouble.cut = true,
             "--cut-network" => settings.trouble.network = true,
             "--calm" => settings.is_calm = true,
+            "--stateless" => settings.is_stateless = true,
             _ => {}
         }
         if matches!(
             &*word,
-            "--rolling" | "--cost" | "--kill-engine" | "--cut-engine" | "--cut-network" | "--calm"
+            "--rolling"
+                | "--cost"
+                | "--kill-engine"
+                | "--cut-engine"
+                | "--cut-network"
+                | "--calm"
+                | "--stateless"
         ) {
             continue;
         }
@@ -87,8 +94,11 @@ async fn main() -> Result<ExitCode, Box<dyn Error + Send + Sync>> {
     if !settings.bus.fits(settings.journal) {
         return Err(format!("a bus over {} needs the same journal", settings.bus).into());
     }
-    if settings.journal == JournalKind::None && settings.nodes != 1 {
-        return Err("processes without a journal are no fleet: add --nodes 1".into());
+    if settings.journal == JournalKind::None && settings.nodes != 1 && !settings.is_stateless {
+        return Err(
+            "processes without a journal have no sessions in common: add --nodes 1, or --stateless"
+                .into(),
+        );
     }
     lab::bench::open_many_files();
     let (line, holds) = match task {

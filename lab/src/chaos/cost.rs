@@ -103,11 +103,15 @@ pub async fn measure(settings: &Settings) -> io::Result<Cost> {
     let gateway = scene.gateway.as_ref();
     let url = gateway.map(|gateway| format!("http://{}/mcp", gateway.address));
     let url = url.unwrap_or_else(|| scene.url.clone());
+    let revision = match settings.is_stateless {
+        true => Revision::LATEST,
+        false => Revision::V2025_11_25,
+    };
     let mut clients = Vec::new();
     for number in 0..settings.at_once * settings.nodes {
         let person = Arc::new(Ready::default());
         let name = format!("cost-{number}");
-        let client = connect(&url, Revision::V2025_11_25, &name, &person).await;
+        let client = connect(&url, revision, &name, &person).await;
         clients.push(Arc::new(client.map_err(io::Error::other)?));
     }
     // Each process opens each session, and begins to watch the journal.

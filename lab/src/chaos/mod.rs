@@ -80,6 +80,8 @@ pub struct Settings {
     pub trouble: EngineTrouble,
     /// Do not kill processes.
     pub is_calm: bool,
+    /// What is measured are calls without sessions.
+    pub is_stateless: bool,
     /// Count the statements of PostgreSQL.
     pub counts_statements: bool,
 }
@@ -101,6 +103,7 @@ impl Settings {
             balancer: BalancerKind::Own,
             trouble: EngineTrouble::default(),
             is_calm: false,
+            is_stateless: false,
             counts_statements: false,
         }
     }
