@@ -20,7 +20,7 @@ use crate::{asking::Seat, log::Log};
 /// Part of everything that a client must not see, such as paths and errors of the operating system.
 const CANARY: &str = "/canary";
 
-struct Broken;
+pub(crate) struct Broken;
 
 fn broken<'a, T>() -> StoreFuture<'a, T> {
     let error = io::Error::other(format!("{CANARY}/store.db: disk I/O error"));

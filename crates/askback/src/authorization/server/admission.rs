@@ -84,7 +84,8 @@ impl Protection {
         if access.expires.is_some_and(|expires| expires <= now) {
             return Err(self.rejected(scheme, &TokenError::Expired));
         }
-        let bound = self.check_binding(parts, (scheme, token), access.key.as_deref(), now);
+        let key = access.key.as_deref();
+        let bound = self.check_binding(parts, (scheme, token), key, now).await;
         bound.map_err(|rejected| Refusal {
             nonce: self
                 .proofs
@@ -160,7 +161,7 @@ impl Protection {
 
     /// A token that is bound to a key must not be sent as a bearer token (RFC 9449, 7.2), and a proof for an unbound
     /// token proves nothing.
-    fn check_binding(
+    async fn check_binding(
         &self,
         parts: &Parts,
         (scheme, token): (Scheme, &str),
@@ -169,7 +170,7 @@ impl Protection {
     ) -> Result<(), TokenError> {
         match (scheme, key) {
             (Scheme::Bearer, None) if !self.bound_only => Ok(()),
-            (Scheme::DPoP, Some(key)) => self.proofs.check(parts, token, key, now),
+            (Scheme::DPoP, Some(key)) => self.proofs.check(parts, token, key, now).await,
             (_, None) => Err(TokenError::Invalid("it is bound to no key".to_owned())),
             (Scheme::Bearer, Some(_)) => Err(TokenError::Invalid(
                 "it is bound to a key, and sent without proof".to_owned(),

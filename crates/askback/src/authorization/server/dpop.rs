@@ -3,7 +3,10 @@
 use std::{
     collections::{HashMap, HashSet},
     io,
-    sync::{Mutex, PoisonError},
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
     time::Duration,
 };
 
@@ -18,7 +21,11 @@ use super::{
     access::TokenError,
     jwt::{Compact, Header, Key, SigningAlgorithm},
 };
-use crate::{clock::millis, entropy::entropy};
+use crate::{
+    clock::millis,
+    entropy::entropy,
+    store::{Claim, ClaimRequest, FlowId, Owner, Store, StoreError},
+};
 
 const DPOP: HeaderName = HeaderName::from_static("dpop");
 
@@ -38,11 +45,30 @@ const PROOFS_OF_KEY: usize = 1 << 14;
 /// How long the server gives out a nonce. The nonce is accepted for twice that time.
 const NONCE: Duration = Duration::from_secs(5 * 60);
 
-#[derive(Debug)]
+#[derive(Clone)]
 pub(super) struct Proofs {
     url: Url,
-    seen: Mutex<ProofHistory>,
-    nonces: Option<Nonces>,
+    seen: Arc<Mutex<ProofHistory>>,
+    nonces: Option<Arc<Nonces>>,
+    /// `None` if each process remembers its own proofs.
+    shared: Option<Arc<SharedProofs>>,
+}
+
+/// Where all processes remember the proofs.
+struct SharedProofs {
+    store: Box<dyn Store>,
+    /// When expired proofs were last removed.
+    purged: AtomicU64,
+}
+
+/// The name under which a used proof is claimed. Its flow is a part of the digest of the proof.
+const CLAIM: &str = "dpop-proof";
+
+/// A proof that may be used once.
+struct UsableProof {
+    digest: [u8; 32],
+    /// The thumbprint of its key, as a digest.
+    key: Owner,
 }
 
 /// The nonces of this process, computed from a key and the time, so none are stored.
@@ -64,16 +90,27 @@ impl Proofs {
     pub(super) fn new(url: Url) -> Self {
         Self {
             url,
-            seen: Mutex::new(ProofHistory::new(PROOFS, PROOFS_OF_KEY)),
+            seen: Arc::new(Mutex::new(ProofHistory::new(PROOFS, PROOFS_OF_KEY))),
             nonces: None,
+            shared: None,
         }
     }
 
-    pub(super) fn with_nonces(&self) -> io::Result<Self> {
+    pub(super) fn with_nonces(self) -> io::Result<Self> {
         Ok(Self {
-            nonces: Some(Nonces(entropy()?)),
-            ..Self::new(self.url.clone())
+            nonces: Some(Arc::new(Nonces(entropy()?))),
+            ..self
         })
+    }
+
+    pub(super) fn with_store(self, store: impl Store + 'static) -> Self {
+        Self {
+            shared: Some(Arc::new(SharedProofs {
+                store: Box::new(store),
+                purged: AtomicU64::new(0),
+            })),
+            ..self
+        }
     }
 
     pub(super) fn nonce(&self, now: Millis) -> Option<String> {
@@ -88,19 +125,54 @@ impl Proofs {
     }
 
     /// Checks that a request proves possession of the key with this thumbprint (RFC 9449, 4.3).
-    pub(super) fn check(
+    pub(super) async fn check(
         &self,
         parts: &Parts,
         token: &str,
         thumbprint: &str,
         now: Millis,
     ) -> Result<(), TokenError> {
-        let checked = self.judge(parts, token, thumbprint, now);
+        let checked = match self.judge(parts, token, thumbprint, now) {
+            Ok(proof) => self.claim(proof, now).await,
+            Err(rejected) => Err(rejected),
+        };
         checked.map_err(|rejected| match rejected {
             // The error is in the proof, not in the token.
             TokenError::Invalid(why) => TokenError::Proof(why),
             other => other,
         })
+    }
+
+    /// Uses the proof for all processes that share the store.
+    async fn claim(&self, proof: UsableProof, now: Millis) -> Result<(), TokenError> {
+        let Some(SharedProofs { store, purged }) = self.shared.as_deref() else {
+            return Ok(());
+        };
+        let last = purged.load(Ordering::Relaxed);
+        if now.abs_diff(last) >= millis(WINDOW) {
+            purged.store(now, Ordering::Relaxed);
+            // On failure it is tried again after a minute.
+            let _ = store.purge(now).await;
+        }
+        let mut flow = FlowId([0; 16]);
+        flow.0.copy_from_slice(&proof.digest[..16]);
+        let claim = ClaimRequest {
+            owner: Some(proof.key),
+            flow,
+            name: CLAIM,
+            value_bytes: 0,
+            now,
+            lease: Duration::ZERO,
+            // The clock of another process may be behind by as much as the clock of a client.
+            expires: now.saturating_add(4 * millis(WINDOW)),
+        };
+        match store.claim(claim).await {
+            Ok(Claim::Granted) => Ok(()),
+            Ok(Claim::Done(_) | Claim::Busy | Claim::Abandoned) => Err(used_before()),
+            Err(StoreError::ShareFull) => Err(too_many_by_key()),
+            // A proof that another process may have seen is not accepted.
+            Err(error) => Err(TokenError::Unavailable(error.to_string())),
+        }
     }
 
     fn judge(
@@ -111,7 +183,7 @@ impl Proofs {
         token: &str,
         thumbprint: &str,
         now: Millis,
-    ) -> Result<(), TokenError> {
+    ) -> Result<UsableProof, TokenError> {
         let mut proofs = headers.get_all(DPOP).iter();
         let (Some(proof), None) = (proofs.next(), proofs.next()) else {
             return Err(invalid("expected exactly one proof"));
@@ -162,9 +234,13 @@ impl Proofs {
         url == self.url
     }
 
-    fn remember(&self, thumbprint: &str, id: &str, now: Millis) -> Result<(), TokenError> {
+    fn remember(&self, thumbprint: &str, id: &str, now: Millis) -> Result<UsableProof, TokenError> {
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
-        seen.take(thumbprint, id, now)
+        let digest = seen.take(thumbprint, id, now)?;
+        let mut key = Owner([0; 16]);
+        let of_key = Sha256::digest(thumbprint);
+        key.0.copy_from_slice(&of_key[..16]);
+        Ok(UsableProof { digest, key })
     }
 }
 
@@ -180,21 +256,22 @@ impl ProofHistory {
         }
     }
 
-    fn take(&mut self, thumbprint: &str, id: &str, now: Millis) -> Result<(), TokenError> {
+    /// Remembers a proof and returns its digest.
+    fn take(&mut self, thumbprint: &str, id: &str, now: Millis) -> Result<[u8; 32], TokenError> {
         // Thumbprints have a fixed length, so no separator is needed.
         let digest = Sha256::new().chain_update(thumbprint).chain_update(id);
-        let digest = digest.finalize().into();
+        let digest: [u8; 32] = digest.finalize().into();
         if now >= self.since.saturating_add(2 * millis(WINDOW)) {
             self.since = now;
             self.before = std::mem::take(&mut self.now);
             self.of_keys.clear();
         }
         if self.before.contains(&digest) || self.now.contains(&digest) {
-            return Err(invalid("the proof was used before"));
+            return Err(used_before());
         }
         let of_key = self.of_keys.get(thumbprint).copied().unwrap_or_default();
         if of_key >= self.most_of_key {
-            return Err(invalid("there are too many proofs by this key"));
+            return Err(too_many_by_key());
         }
         if self.now.len() >= self.most {
             let why = "there are more proofs than can be remembered";
@@ -202,7 +279,7 @@ impl ProofHistory {
         }
         self.of_keys.insert(thumbprint.to_owned(), of_key + 1);
         self.now.insert(digest);
-        Ok(())
+        Ok(digest)
     }
 }
 
@@ -267,6 +344,14 @@ fn thumbprint_of(jwk: &Map<String, Value>) -> Option<String> {
 
 fn digest_of(text: &str) -> String {
     URL_SAFE_NO_PAD.encode(Sha256::digest(text))
+}
+
+fn used_before() -> TokenError {
+    invalid("the proof was used before")
+}
+
+fn too_many_by_key() -> TokenError {
+    invalid("there are too many proofs by this key")
 }
 
 fn invalid(why: &str) -> TokenError {

@@ -10,6 +10,8 @@ use askback_core::{
 };
 use tokio::time::Instant;
 
+use crate::store::Store;
+
 use super::{
     access::{Access, PresentedToken, TokenError, TokenVerifier},
     dpop::Proofs,
@@ -30,7 +32,7 @@ pub struct Protection {
     pub(super) required: Scopes,
     pub(super) hierarchy: Hierarchy,
     pub(super) verifier: Arc<dyn TokenVerifier>,
-    pub(super) proofs: Arc<Proofs>,
+    pub(super) proofs: Proofs,
     pub(super) bound_only: bool,
     /// When the log last said that tokens cannot be verified.
     pub(super) complained: Arc<Mutex<Option<Instant>>>,
@@ -166,7 +168,7 @@ impl Protection {
             required: Scopes::new(),
             hierarchy: Hierarchy::default(),
             verifier,
-            proofs: Arc::new(Proofs::new(url)),
+            proofs: Proofs::new(url),
             bound_only: false,
             complained: Arc::default(),
         })
@@ -209,7 +211,8 @@ impl Protection {
     /// bound token must always prove possession of the key, with a proof for this request that is at most a minute old
     /// and used only once. By default, unbound tokens are accepted, too.
     ///
-    /// Used proofs are remembered per process, so another process would accept them again.
+    /// Used proofs are remembered per process, so another process would accept them again without
+    /// [`share_dpop_proofs`](Self::share_dpop_proofs).
     pub fn require_dpop(mut self) -> Self {
         self.bound_only = true;
         self.document.dpop_bound_access_tokens_required = true;
@@ -225,9 +228,19 @@ impl Protection {
     /// [`BadProtection::Entropy`] if the system provides no random bytes.
     pub fn require_dpop_nonce(mut self) -> Result<Self, BadProtection> {
         let proofs = self.proofs.with_nonces();
-        let proofs = proofs.map_err(|error| BadProtection::Entropy(error.to_string()))?;
-        self.proofs = Arc::new(proofs);
+        self.proofs = proofs.map_err(|error| BadProtection::Entropy(error.to_string()))?;
         Ok(self)
+    }
+
+    /// Remembers used proofs in a store that all processes share, so that a proof is used once at all of them together.
+    /// By default, each process remembers its own proofs.
+    ///
+    /// Each request with a bound token then takes a round trip to the store. It leaves a claim that counts as about 300
+    /// bytes for four minutes, so 900 such requests a second fill a store of 64 MiB: give the protection a store of its
+    /// own. While the store cannot be reached or is full, requests with bound tokens get the status 503.
+    pub fn share_dpop_proofs(mut self, store: impl Store + 'static) -> Self {
+        self.proofs = self.proofs.with_store(store);
+        self
     }
 
     /// Sets the server's display name for the sign-in.

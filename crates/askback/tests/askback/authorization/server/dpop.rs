@@ -5,7 +5,10 @@ use std::sync::{
     atomic::{AtomicU64, Ordering},
 };
 
-use askback::authorization::server::{Access, PresentedToken, TokenError, TokenVerifier};
+use askback::{
+    authorization::server::{Access, PresentedToken, Protection, TokenError, TokenVerifier},
+    store::SqliteStore,
+};
 use http::{Request, StatusCode};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
@@ -15,7 +18,10 @@ use super::{
     token::{TestKey, encode, unsigned},
     verifier, with,
 };
-use crate::http::client::{Client, MESSAGE, Response, hello_tool, mirrored, stateless};
+use crate::{
+    errors::Broken,
+    http::client::{Client, MESSAGE, Response, hello_tool, mirrored, stateless},
+};
 
 /// RFC 7638.
 pub(super) fn thumbprint(key: &TestKey) -> String {
@@ -278,6 +284,36 @@ async fn requests_without_proofs_are_what_they_were() {
     let request = request.body(call.to_string()).unwrap();
     let response = client(false).0.respond(request).await;
     assert_eq!(response.status(), StatusCode::OK);
+}
+
+#[tokio::test]
+async fn a_proof_is_used_once_at_all_processes_that_share_a_store() {
+    let folder = tempfile::tempdir().unwrap();
+    let process = |protection: Protection| {
+        let server = builder(&Ran::default()).build().unwrap();
+        Client(server.http().protect(protection).service())
+    };
+    let store = || SqliteStore::open(folder.path().join("proofs.db")).unwrap();
+    let shared = [(); 2].map(|()| process(protection().share_dpop_proofs(store())));
+    let alone = [(); 2].map(|()| process(protection()));
+    let broken = process(protection().share_dpop_proofs(Broken));
+    let holder = TestKey::es256("holder");
+    let token = bound_to(&holder);
+    let authorization = format!("DPoP {token}");
+    let cases = [
+        ("one process", [&shared[0], &shared[0]], [200, 401]),
+        ("two processes", [&shared[0], &shared[1]], [200, 401]),
+        ("two without a store", [&alone[0], &alone[1]], [200, 200]),
+        ("a store that fails", [&broken, &shared[1]], [503, 200]),
+    ];
+    for (name, clients, expected) in cases {
+        let proof = proof(&holder, &token, name);
+        let headers = [("authorization", &*authorization), ("dpop", &*proof)];
+        for (at, (client, status)) in clients.iter().zip(expected).enumerate() {
+            let answered = send(client, &headers, &hello_tool()).await;
+            assert_eq!(answered.status, status, "{name}, request {at}");
+        }
+    }
 }
 
 #[tokio::test]
