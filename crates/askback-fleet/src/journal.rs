@@ -633,15 +633,42 @@ async fn keep(
     Ok(())
 }
 
+/// Notes that a process serves, and counts those that do.
+pub(crate) async fn announce(
+    client: &impl GenericClient,
+    process: NodeId,
+    until: Millis,
+    now: Millis,
+) -> Result<u64, Failure> {
+    // The count does not see the row that the statement writes.
+    let insert = "WITH written AS (
+            INSERT INTO askback_processes (id, expires) VALUES ($1, $2)
+            ON CONFLICT (id) DO UPDATE SET expires = excluded.expires)
+         SELECT count(*) FROM askback_processes WHERE expires > $3 AND id <> $1";
+    let found = row(
+        client,
+        insert,
+        &[&&process.0[..], &integer(until), &integer(now)],
+    )
+    .await?;
+    let others: i64 = match found {
+        Some(row) => row.try_get(0)?,
+        None => 0,
+    };
+    Ok(u64::try_from(others).unwrap_or(0).saturating_add(1))
+}
+
 pub(crate) async fn purge(transaction: &Transaction<'_>, now: Millis) -> Result<usize, Failure> {
     let delete = "DELETE FROM askback_calls WHERE id = ANY (ARRAY
          (SELECT id FROM askback_calls WHERE expires <= $1 AND (node IS NULL OR lease <= $1)
           FOR UPDATE SKIP LOCKED))";
     let calls = execute(transaction, delete, &[&integer(now)]).await?;
     let sessions = crate::claims::purge(transaction, "askback_sessions", now).await?;
+    let processes = crate::claims::purge(transaction, "askback_processes", now).await?;
     Ok(usize::try_from(calls)
         .unwrap_or(usize::MAX)
-        .saturating_add(sessions))
+        .saturating_add(sessions)
+        .saturating_add(processes))
 }
 
 /// The number of open questions, and the bytes of all calls.

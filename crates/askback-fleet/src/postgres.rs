@@ -5,8 +5,8 @@ use std::time::Duration;
 use askback::{
     journal::{
         AnswerOutcome, AnswerRequest, CallId, FinishRequest, Journal, JournalStatus, Lease, Log,
-        Millis, ParkOutcome, ParkRequest, SessionId, SessionNote, SessionRequest, StoreError,
-        StoreFuture, TakenCall, TaskState,
+        Millis, NodeId, ParkOutcome, ParkRequest, SessionId, SessionNote, SessionRequest,
+        StoreError, StoreFuture, TakenCall, TaskState,
     },
     limits::Limits,
     store::{Claim, ClaimRequest, FlowId, PutRequest, Store},
@@ -339,6 +339,10 @@ impl Journal for PostgresStore {
             }
             Ok(ended)
         })
+    }
+
+    fn announce(&self, process: NodeId, until: Millis, now: Millis) -> StoreFuture<'_, u64> {
+        within!(self, [] connection => journal::announce(&connection, process, until, now).await)
     }
 
     fn purge(&self, now: Millis) -> StoreFuture<'_, usize> {

@@ -14,7 +14,7 @@ use crate::failure::Failure;
 
 pub(crate) const SCHEMA: Schema = Schema {
     name: "fleet",
-    version: 2,
+    version: 3,
     tables: |dialect| dialect.write(TABLES),
     remedy: "move them to another schema. What waits for an answer in them is lost, and an effect that they remember may \
          happen again if a client repeats an old call",
@@ -96,6 +96,11 @@ const TABLES: &str = "
     CREATE INDEX ON askback_sessions (owner, expires, size);
     CREATE INDEX ON askback_sessions (expires);
     CREATE INDEX ON askback_sessions (ended_at) WHERE ended_at IS NOT NULL;
+
+    CREATE TABLE askback_processes (
+        id BYTES PRIMARY KEY,
+        expires NUMBER NOT NULL
+    )TABLE;
 ";
 
 /// The values of a statement.
@@ -213,7 +218,7 @@ mod tests {
         let digest = Sha256::digest(TABLES);
         let digest = u64::from_be_bytes(*digest.first_chunk().expect("32 bytes"));
         assert!(
-            (SCHEMA.version, digest) == (2, 0x2143_86a5_0782_21d1),
+            (SCHEMA.version, digest) == (3, 0x37fe_f2e2_9e8a_55e5),
             "the tables changed: raise `version`, and write it and {digest:#018x} here",
         );
     }

@@ -8,8 +8,9 @@ use tokio::sync::Notify;
 
 use super::{
     AnswerOutcome, AnswerRequest, Bus, CallId, Event, FinishRequest, HeardHints, Journal,
-    JournalStatus, Lease, Log, LogEvent, MAX_HINTS_KEPT, Millis, Owner, ParkOutcome, ParkRequest,
-    SessionId, SessionNote, SessionRequest, StoreError, StoreFuture, TakenCall, TaskState, Topic,
+    JournalStatus, Lease, Log, LogEvent, MAX_HINTS_KEPT, Millis, NodeId, Owner, ParkOutcome,
+    ParkRequest, SessionId, SessionNote, SessionRequest, StoreError, StoreFuture, TakenCall,
+    TaskState, Topic,
 };
 use crate::store::share::{self, Eviction, OVERHEAD, StoredBytes};
 
@@ -42,6 +43,8 @@ impl Hints {
 struct Entries {
     calls: HashMap<CallId, Call>,
     sessions: HashMap<SessionId, Session>,
+    /// Until when each process serves.
+    processes: BTreeMap<NodeId, Millis>,
     max_bytes: usize,
 }
 
@@ -496,16 +499,31 @@ impl Journal for MemoryJournal {
         })
     }
 
+    fn announce(&self, process: NodeId, until: Millis, now: Millis) -> StoreFuture<'_, u64> {
+        Box::pin(async move {
+            let processes = &mut self.entries().processes;
+            processes.insert(process, until);
+            let others = processes
+                .iter()
+                .filter(|(id, until)| **id != process && **until > now);
+            Ok(others.count() as u64 + 1)
+        })
+    }
+
     fn purge(&self, now: Millis) -> StoreFuture<'_, usize> {
         Box::pin(async move {
             let mut entries = self.entries();
-            let before = entries.calls.len() + entries.sessions.len();
+            let count = |entries: &Entries| {
+                entries.calls.len() + entries.sessions.len() + entries.processes.len()
+            };
+            let before = count(&entries);
             let is_held = |call: &Call| call.lease.is_some_and(|lease| lease.until > now);
             entries
                 .calls
                 .retain(|_, call| call.expires > now || is_held(call));
             entries.sessions.retain(|_, session| session.expires > now);
-            Ok(before - entries.calls.len() - entries.sessions.len())
+            entries.processes.retain(|_, until| *until > now);
+            Ok(before - count(&entries))
         })
     }
 

@@ -299,6 +299,9 @@ pub trait Journal: Send + Sync {
     /// Returns the sessions that ended at `since` or later.
     fn ended_since(&self, since: Millis) -> StoreFuture<'_, Vec<SessionId>>;
 
+    /// Notes that a process serves until `until`, and returns how many processes serve at `now`, with this one.
+    fn announce(&self, process: NodeId, until: Millis, now: Millis) -> StoreFuture<'_, u64>;
+
     /// Removes entries that expired at `now` or earlier, and returns how many.
     fn purge(&self, now: Millis) -> StoreFuture<'_, usize>;
 
@@ -370,6 +373,10 @@ impl<J: Journal + ?Sized> Journal for Arc<J> {
         (**self).ended_since(since)
     }
 
+    fn announce(&self, process: NodeId, until: Millis, now: Millis) -> StoreFuture<'_, u64> {
+        (**self).announce(process, until, now)
+    }
+
     fn purge(&self, now: Millis) -> StoreFuture<'_, usize> {
         (**self).purge(now)
     }
@@ -396,7 +403,7 @@ pub struct JournalStatus {
     pub next_wake: Option<Millis>,
     /// The questions without an answer. Questions of tasks are not counted, because they are in the sealed status of the task.
     pub open_questions: u64,
-    /// The processes that work on a call now. A process without a call is not known to the journal.
+    /// The processes that work on a call now.
     pub busy_processes: u64,
     /// The bytes of all calls, also of those that are over and have not expired.
     pub bytes: u64,

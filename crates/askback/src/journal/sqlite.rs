@@ -655,11 +655,28 @@ impl Journal for SqliteStore {
         }))
     }
 
+    fn announce(&self, process: NodeId, until: Millis, now: Millis) -> StoreFuture<'_, u64> {
+        Box::pin(self.write(move |transaction| {
+            transaction.execute(
+                "INSERT INTO askback_processes (id, expires) VALUES (?1, ?2)
+                 ON CONFLICT (id) DO UPDATE SET expires = excluded.expires",
+                (process.0, integer(until)),
+            )?;
+            let others: i64 = transaction.query_row(
+                "SELECT count(*) FROM askback_processes WHERE expires > ?1 AND id <> ?2",
+                (integer(now), process.0),
+                |row| row.get(0),
+            )?;
+            Ok(number(others) + 1)
+        }))
+    }
+
     fn purge(&self, now: Millis) -> StoreFuture<'_, usize> {
         Box::pin(self.write(move |transaction| {
             let calls = Table::Calls.purge(transaction, now)?;
             let sessions = Table::Sessions.purge(transaction, now)?;
-            Ok(calls + sessions)
+            let processes = Table::Processes.purge(transaction, now)?;
+            Ok(calls + sessions + processes)
         }))
     }
 

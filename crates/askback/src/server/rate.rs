@@ -85,6 +85,8 @@ impl RateLimit {
         (calls, Duration::from_millis(self.window))
     }
 
+    /// Counts a call of one of this many processes, each of which allows its share of the budget.
+    ///
     /// # Errors
     ///
     /// Fails if the caller has to wait.
@@ -92,17 +94,19 @@ impl RateLimit {
         &self,
         caller: Option<&Principal>,
         thing: ThingHash,
+        processes: u64,
         now: Millis,
     ) -> Result<(), RateLimitError> {
         let (calls, hash) = match caller {
             Some(caller) => (self.known, HASHER.hash_one((caller.owner(), thing))),
             None => (self.unknown, thing.0),
         };
+        let calls = calls.div_ceil(processes.max(1));
         // Uses bits in the middle, because maps use the bits at both ends.
         let part = &self.parts[(hash >> 32) as usize % PARTS];
         let mut buckets = part.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(bucket) = buckets.get_mut(&hash) {
-            return bucket.take(self.window, now);
+            return bucket.take(calls, self.window, now);
         }
         if buckets.len() >= self.most || buckets.len() == buckets.capacity() {
             buckets.retain(|_, bucket| bucket.taken_by(now) > 0);
@@ -121,7 +125,7 @@ impl RateLimit {
             refused: false,
         };
         let bucket = buckets.entry(if is_shared { shared } else { hash });
-        bucket.or_insert(empty).take(self.window, now)
+        bucket.or_insert(empty).take(calls, self.window, now)
     }
 }
 
@@ -152,17 +156,19 @@ impl Bucket {
         self.taken.saturating_sub(passed.saturating_mul(self.calls))
     }
 
-    fn take(&mut self, window: u64, now: Millis) -> Result<(), RateLimitError> {
-        let taken = self.taken_by(now).saturating_add(window);
-        let over = taken.saturating_sub(self.calls.saturating_mul(window));
+    /// Counts a call against this many in a window. The share of a process may have changed since the last call.
+    fn take(&mut self, calls: u64, window: u64, now: Millis) -> Result<(), RateLimitError> {
+        // If the clock is set back, the same time does not refill the bucket twice.
+        (self.taken, self.at, self.calls) = (self.taken_by(now), self.at.max(now), calls);
+        let taken = self.taken.saturating_add(window);
+        let over = taken.saturating_sub(calls.saturating_mul(window));
         if over > 0 {
             return Err(RateLimitError {
-                wait: Duration::from_millis(over.div_ceil(self.calls)),
+                wait: Duration::from_millis(over.div_ceil(calls)),
                 is_first: !std::mem::replace(&mut self.refused, true),
             });
         }
-        // If the clock is set back, the same time does not refill the bucket twice.
-        (self.taken, self.at, self.refused) = (taken, self.at.max(now), false);
+        (self.taken, self.refused) = (taken, false);
         Ok(())
     }
 }
@@ -207,7 +213,35 @@ mod tests {
             (1_080_000, 20_000),
         ];
         for (at, (now, wait)) in cases.into_iter().enumerate() {
-            let taken = rate.take(Some(&ada), ThingHash::new("tools", "reserve"), now);
+            let taken = rate.take(Some(&ada), ThingHash::new("tools", "reserve"), 1, now);
+            let waits = taken.err().map_or(0, |early| millis(early.wait));
+            assert_eq!(waits, wait, "call {at}");
+        }
+    }
+
+    #[test]
+    fn a_process_allows_its_share() {
+        let rate = RateLimit::new(&limits(6, Duration::from_secs(60)));
+        let ada = Principal::new("ada");
+        // How many processes serve, the time of a call, and how long the caller has to wait.
+        let cases = [
+            (3, 0, 0),
+            (3, 0, 0),
+            (3, 0, 30_000),
+            // One process is gone, then another comes, which is more than the caller has left.
+            (2, 0, 0),
+            (2, 0, 20_000),
+            (3, 0, 60_000),
+            (3, 59_999, 1),
+            (3, 60_000, 0),
+            (1, 60_000, 0),
+            // Never less than one.
+            (100, 120_000, 0),
+            (100, 120_000, 60_000),
+        ];
+        for (at, (processes, now, wait)) in cases.into_iter().enumerate() {
+            let thing = ThingHash::new("tools", "reserve");
+            let taken = rate.take(Some(&ada), thing, processes, now);
             let waits = taken.err().map_or(0, |early| millis(early.wait));
             assert_eq!(waits, wait, "call {at}");
         }
@@ -235,7 +269,7 @@ mod tests {
             (None, "tools", "a", false),
         ];
         for (at, (who, kind, name, may)) in cases.into_iter().enumerate() {
-            let taken = rate.take(who, ThingHash::new(kind, name), 7);
+            let taken = rate.take(who, ThingHash::new(kind, name), 1, 7);
             assert_eq!(taken.is_ok(), may, "call {at}");
         }
     }
@@ -246,7 +280,7 @@ mod tests {
         let ada = Principal::new("ada");
         let refused = |who: Option<&Principal>| {
             [0, 0, 0, 0, 1000, 1000, 1000].map(|now| {
-                let taken = rate.take(who, ThingHash::new("tools", "a"), now);
+                let taken = rate.take(who, ThingHash::new("tools", "a"), 1, now);
                 taken.err().map(|early| early.is_first)
             })
         };
@@ -265,7 +299,7 @@ mod tests {
         let rate = RateLimit::new(&limits);
         let known = |subject: &str| {
             let who = Principal::new(subject);
-            rate.take(Some(&who), ThingHash::new("tools", "a"), 0)
+            rate.take(Some(&who), ThingHash::new("tools", "a"), 1, 0)
                 .is_ok()
         };
         // Each part is full with its first bucket; later callers of a part share.
@@ -273,7 +307,7 @@ mod tests {
             known(&format!("first {subject}"));
         }
         let unknown = (0..1000).filter(|name| {
-            rate.take(None, ThingHash::new("tools", &name.to_string()), 0)
+            rate.take(None, ThingHash::new("tools", &name.to_string()), 1, 0)
                 .is_ok()
         });
         // Each part allows two unauthenticated calls, however few the known callers have there.
@@ -285,7 +319,7 @@ mod tests {
         let rate = RateLimit::new(&limits(1, Duration::from_secs(1)));
         for subject in 0..10_000 {
             let who = Principal::new(subject.to_string());
-            let taken = rate.take(Some(&who), ThingHash::new("tools", "a"), 1000 * subject);
+            let taken = rate.take(Some(&who), ThingHash::new("tools", "a"), 1, 1000 * subject);
             assert_eq!(taken, Ok(()));
         }
         let parts = rate.parts.iter();
@@ -300,7 +334,7 @@ mod tests {
         let rate = RateLimit::new(&limits);
         let call = |subject: usize, now: Millis| {
             let who = Principal::new(subject.to_string());
-            rate.take(Some(&who), ThingHash::new("tools", "a"), now)
+            rate.take(Some(&who), ThingHash::new("tools", "a"), 1, now)
                 .is_ok()
         };
         let kept = || -> usize {

@@ -103,8 +103,16 @@ impl Shared {
         let Some(rate) = &self.rate else {
             return Ok(());
         };
-        let taken = rate.take(caller, thing, self.clock().now());
+        let taken = rate.take(caller, thing, self.processes(), self.clock().now());
         taken.map_err(|early| called_too_often(early, method, name))
+    }
+
+    /// How many processes serve, with this one.
+    fn processes(&self) -> u64 {
+        #[cfg(feature = "http-server")]
+        return self.fleet.as_ref().map_or(1, |node| node.processes());
+        #[cfg(not(feature = "http-server"))]
+        1
     }
 
     pub(crate) fn limits(&self) -> &Arc<Limits> {

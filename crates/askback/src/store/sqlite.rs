@@ -50,7 +50,7 @@ const STORE: Schema = Schema {
 #[cfg(feature = "http-server")]
 const JOURNAL: Schema = Schema {
     name: "journal",
-    version: 1,
+    version: 2,
     tables: |_| {
         let triggers = [Table::Calls, Table::Sessions].map(Table::triggers);
         format!("{JOURNAL_TABLES}{}", triggers.concat())
@@ -151,6 +151,11 @@ const JOURNAL_TABLES: &str = "
         hint BLOB NOT NULL
     ) STRICT;
 
+    CREATE TABLE askback_processes (
+        id BLOB NOT NULL PRIMARY KEY,
+        expires INTEGER NOT NULL
+    ) STRICT, WITHOUT ROWID;
+
     CREATE TABLE askback_sessions (
         id BLOB NOT NULL PRIMARY KEY,
         owner BLOB NOT NULL,
@@ -190,6 +195,8 @@ pub(crate) enum Table {
     Calls,
     #[cfg(feature = "http-server")]
     Sessions,
+    #[cfg(feature = "http-server")]
+    Processes,
 }
 
 impl Table {
@@ -207,6 +214,8 @@ impl Table {
             Self::Calls => "calls",
             #[cfg(feature = "http-server")]
             Self::Sessions => "sessions",
+            #[cfg(feature = "http-server")]
+            Self::Processes => "processes",
         }
     }
 
@@ -224,6 +233,8 @@ impl Table {
             }
             #[cfg(feature = "http-server")]
             Self::Sessions => "DELETE FROM askback_sessions WHERE expires <= ?1",
+            #[cfg(feature = "http-server")]
+            Self::Processes => "DELETE FROM askback_processes WHERE expires <= ?1",
         };
         Ok(transaction.execute(delete, [integer(now)])?)
     }
@@ -586,7 +597,7 @@ mod tests {
         };
         for (schema, pinned) in [
             (STORE, (1, 0x7008_e8b6_d4fc_bf20)),
-            (JOURNAL, (1, 0x0536_faf4_e8d5_d9ad)),
+            (JOURNAL, (2, 0xef01_24a7_74b5_c720)),
         ] {
             let digest = Sha256::digest((schema.tables)(&dialect));
             let digest = u64::from_be_bytes(*digest.first_chunk().expect("32 bytes"));

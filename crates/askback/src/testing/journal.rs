@@ -40,6 +40,7 @@ rules! { [Arc<dyn Journal>; 2];
     "a process hears which calls it has lost when it renews its leases" in AMPLE => renewed;
     "a session that is ended is so for all, and its calls are gone" in AMPLE => sessions_end;
     "purge removes what has expired and nothing else" in AMPLE => purged;
+    "a process is counted while it serves" in AMPLE => announced;
     "the status counts calls, questions and processes" in AMPLE => counted;
     "an owner leaves room for others" in 1 << 20 => shared_out;
 }
@@ -589,6 +590,26 @@ async fn purged([journal, other]: [Arc<dyn Journal>; 2]) -> CheckResult {
     answers("an answer", &*journal, (0, 7), AnswerOutcome::Unknown).await?;
     let session = journal.session(SESSION).await.map_err(failed)?;
     expect("what was noted", session.note, None)
+}
+
+async fn announced([journal, other]: [Arc<dyn Journal>; 2]) -> CheckResult {
+    let (first, second) = (NodeId([1; 8]), NodeId([2; 8]));
+    // The process, until when it serves, the time, and how many serve.
+    let cases = [
+        (first, 15, 0, 1),
+        (second, 16, 1, 2),
+        (first, 20, 5, 2),
+        (first, 30, 16, 1),
+        (second, 40, 17, 2),
+        (second, 60, 30, 1),
+    ];
+    for (at, (process, until, now, want)) in cases.into_iter().enumerate() {
+        let journal = if at % 2 == 0 { &journal } else { &other };
+        let what = format!("the processes at {now}");
+        let announced = journal.announce(process, NOW + until, NOW + now);
+        gives(&what, announced, want).await?;
+    }
+    gives("removed", journal.purge(NOW + 60), 2).await
 }
 
 async fn counted([journal, other]: [Arc<dyn Journal>; 2]) -> CheckResult {

@@ -4,7 +4,7 @@ use std::future::Future;
 
 use askback::journal::{
     AnswerOutcome, AnswerRequest, CallId, FinishRequest, Journal, JournalStatus, Lease, Log,
-    Millis, ParkOutcome, ParkRequest, SessionId, SessionNote, SessionRequest, StoreFuture,
+    Millis, NodeId, ParkOutcome, ParkRequest, SessionId, SessionNote, SessionRequest, StoreFuture,
     TakenCall, TaskState,
 };
 
@@ -46,6 +46,7 @@ wrapped! {
     fn end_session(session: SessionRequest) -> ();
     fn session(session: SessionId) -> SessionNote;
     fn ended_since(since: Millis) -> Vec<SessionId>;
+    fn announce(process: NodeId, until: Millis, now: Millis) -> u64;
     fn purge(now: Millis) -> usize;
     fn status(now: Millis) -> JournalStatus;
 }

@@ -4,7 +4,7 @@ use std::{
     collections::HashMap,
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicBool, Ordering},
+        atomic::{AtomicBool, AtomicU64, Ordering},
     },
     time::Duration,
 };
@@ -32,6 +32,12 @@ pub(super) const LEASE: Duration = Duration::from_secs(10);
 
 /// How long a stopping process waits for its handlers to be dropped before it gives up its leases.
 const STOP: Duration = Duration::from_millis(500);
+
+/// How often a process notes that it serves.
+pub(super) const ANNOUNCE: Duration = Duration::from_secs(5);
+
+/// How long a process counts as serving after its last note.
+const ANNOUNCED: Duration = Duration::from_secs(15);
 
 /// How many messages of a call wait for their reader in this process.
 const MAX_ADDED: usize = 64;
@@ -75,9 +81,9 @@ impl Fleet {
         self
     }
 
-    /// Makes the [rate limit](crate::ServerBuilder::without_rate_limit) hold for all processes together. Without a
-    /// counter, each process counts its own calls, so a caller may call as often at each process. While the counter
-    /// fails, each process counts its own, too, and logs that.
+    /// Makes the [rate limit](crate::ServerBuilder::without_rate_limit) exact for all processes together. Without a
+    /// counter, each process counts its own calls and allows its share: the limit divided by the number of processes
+    /// that serve. While the counter fails, this is so, too, and logged.
     #[must_use]
     pub fn call_counter(mut self, counter: impl CallCounter + 'static) -> Self {
         self.counter = Some(Arc::new(counter));
@@ -101,6 +107,8 @@ pub(crate) struct Node {
     is_watching: AtomicBool,
     pub(super) is_stopping: AtomicBool,
     is_cut_off: AtomicBool,
+    /// How many processes served, with this one, when the journal last said.
+    processes: AtomicU64,
     /// Whether the fleet's other processes seal with keys that this process does not have.
     pub(super) has_other_keys: AtomicBool,
     followers: Mutex<HashMap<CallId, Vec<Arc<LogNews>>>>,
@@ -220,6 +228,7 @@ impl Node {
             is_watching: AtomicBool::new(false),
             is_stopping: AtomicBool::new(false),
             is_cut_off: AtomicBool::new(false),
+            processes: AtomicU64::new(1),
             has_other_keys: AtomicBool::new(false),
             followers: Mutex::default(),
         })
@@ -254,6 +263,27 @@ impl Node {
         request: impl Fn() -> StoreFuture<'a, T> + Send + Sync,
     ) -> Result<T, StoreError> {
         store::when_reachable(max_wait, || Box::pin(async { self.heard(request().await) })).await
+    }
+
+    /// Notes that this process serves, and finds out how many do.
+    pub(super) async fn announce(&self, now: Millis) {
+        let until = now.saturating_add(millis(ANNOUNCED));
+        let announced = self.journal.announce(self.id, until, now).await;
+        // On failure, the last number stays.
+        if let Ok(processes) = self.heard(announced) {
+            let before = self.processes.swap(processes.max(1), Ordering::Relaxed);
+            if before != processes {
+                tracing::debug!(
+                    processes,
+                    "the number of processes of the fleet has changed"
+                );
+            }
+        }
+    }
+
+    /// How many processes of the fleet serve, with this one.
+    pub(in crate::server) fn processes(&self) -> u64 {
+        self.processes.load(Ordering::Relaxed)
     }
 
     pub(crate) fn begin_to_stop(&self) {

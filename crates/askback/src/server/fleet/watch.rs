@@ -4,7 +4,7 @@ use std::{sync::atomic::Ordering, time::Duration};
 
 use tokio::time::Instant;
 
-use super::{LEASE, go_on, keys, tasks};
+use super::{LEASE, go_on, keys, node::ANNOUNCE, tasks};
 use crate::{server::Shared, store::StoreError};
 
 const RENEW: Duration = Duration::from_secs(3);
@@ -60,6 +60,7 @@ pub(super) async fn keep_leases(shared: std::sync::Weak<Shared>) {
 pub(super) async fn keep_watch(shared: std::sync::Weak<Shared>) {
     let mut purged = None;
     let mut described = None;
+    let mut announced = None;
     let mut most = MOST_DUE;
     let is_due = |last: Option<Instant>, every| last.is_none_or(|last| last.elapsed() >= every);
     loop {
@@ -81,6 +82,10 @@ pub(super) async fn keep_watch(shared: std::sync::Weak<Shared>) {
         }
         if node.is_stopping.load(Ordering::Relaxed) {
             continue;
+        }
+        if is_due(announced, ANNOUNCE) {
+            announced = Some(Instant::now());
+            node.announce(now).await;
         }
         let due = node.heard(node.journal.due(node.lease(now), now, most).await);
         // A slow database may time out on so many calls, and then takes none of them.

@@ -10,8 +10,8 @@ use std::{
 
 use askback::journal::{
     AnswerOutcome, AnswerRequest, CallId, FinishRequest, Journal, JournalStatus, Lease, Log,
-    MemoryJournal, Millis, ParkOutcome, ParkRequest, SessionId, SessionNote, SessionRequest,
-    StoreError, StoreFuture, TakenCall, TaskState,
+    MemoryJournal, Millis, NodeId, ParkOutcome, ParkRequest, SessionId, SessionNote,
+    SessionRequest, StoreError, StoreFuture, TakenCall, TaskState,
 };
 use tokio::time::sleep;
 
@@ -75,7 +75,7 @@ impl JournalLine {
     /// The requests since the last call, without periodic ones.
     pub(super) fn requests(&self) -> Vec<&'static str> {
         let mut requests = std::mem::take(&mut *self.requests.lock().unwrap());
-        let periodic = ["due", "renew", "purge", "ended_since", "keys"];
+        let periodic = ["announce", "due", "renew", "purge", "ended_since", "keys"];
         requests.retain(|name| !periodic.contains(name));
         requests
     }
@@ -167,6 +167,10 @@ impl Journal for JournalLine {
         until: Millis,
     ) -> StoreFuture<'a, Vec<(CallId, u32)>> {
         self.pass("renew", self.journal.renew(held, until))
+    }
+
+    fn announce(&self, process: NodeId, until: Millis, now: Millis) -> StoreFuture<'_, u64> {
+        self.pass("announce", self.journal.announce(process, until, now))
     }
 
     fn set_status<'a>(&'a self, call: CallId, epoch: u32, status: &'a [u8]) -> StoreFuture<'a, ()> {

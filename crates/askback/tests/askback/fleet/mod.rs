@@ -644,6 +644,42 @@ async fn processes_count_calls_together_and_alone_while_the_counter_is_away() {
     assert_eq!(hello(0).await.as_deref(), Some(refused));
 }
 
+#[tokio::test(start_paused = true)]
+async fn each_process_allows_its_share_of_the_calls() {
+    let shared = Shared::new();
+    let mut limits = Limits::default();
+    limits.server.unknown_calls = 4;
+    limits.server.calls_window = Duration::from_secs(3600);
+    let mut sessions = Vec::new();
+    for _ in 0..2 {
+        let line = JournalLine::new(&shared.journal);
+        let builder = shared.builder(&line).limits(limits.clone());
+        let node = Client::of(&builder.build().expect("the server is whole"));
+        sessions.push(node.open_with(Revision::V2025_11_25, json!({})).await);
+    }
+    let allowed = async |session: &Session| {
+        for count in 0.. {
+            let called = session
+                .call(1, "tools/call", json!({"name": "hello"}))
+                .await;
+            let text = called.answer().await["result"]["content"][0]["text"].to_string();
+            if text.contains("too often") {
+                return count;
+            }
+            assert!(count < 10, "{text}");
+        }
+        unreachable!()
+    };
+    // Both have noted that they serve, and have found the other.
+    tokio::time::sleep(Duration::from_secs(10)).await;
+    for session in &sessions {
+        assert_eq!(allowed(session).await, 2);
+    }
+    sessions.pop();
+    tokio::time::sleep(Duration::from_secs(30)).await;
+    assert_eq!(allowed(&sessions[0]).await, 2, "the rest of all four");
+}
+
 #[test]
 fn what_processes_must_share_is_asked_for() {
     let begin = || Server::new("fleet", "1").fleet(Fleet::new(MemoryJournal::default()));
