@@ -48,10 +48,9 @@ pub enum Flaw {
 }
 
 /// A flaw with the names of the fields that cause it, in the server's order. They are the server's text.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Reason {
     pub flaw: Flaw,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub fields: Vec<String>,
 }
 

@@ -15,7 +15,6 @@ mod report;
 use std::collections::{BTreeMap, BTreeSet};
 
 use askback::Revision;
-use serde::Serialize;
 
 use self::judge::{Flaw, Judgement, Reason};
 pub use self::{
@@ -315,12 +314,4 @@ impl Cell {
         }
         self
     }
-}
-
-/// How a tool ended, for the JSON report.
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct End<'a> {
-    failed: bool,
-    text: &'a str,
 }

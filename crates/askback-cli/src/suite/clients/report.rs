@@ -5,10 +5,10 @@ use askback_host::{
     text::{Words, columns, given},
     words,
 };
-use serde::Serialize;
+use serde_json::{Value, json};
 
 use super::{
-    Cell, End, Matrix, ToolRow, Verdict,
+    Cell, Matrix, ToolRow, Verdict,
     judge::{Flaw, Reason, counted},
 };
 use crate::known_clients::{HeadlessAnswer, KnownClient};
@@ -269,102 +269,53 @@ pub(super) fn fact(client: &KnownClient) -> Words {
     words
 }
 
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct Document<'a> {
-    suite: &'a str,
-    tools: Vec<Tool<'a>>,
-    clients: Vec<Client>,
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct Tool<'a> {
-    name: &'a str,
-    asked: &'a [super::QuestionMode],
-    incomplete: bool,
-    clients: Vec<ClientCell<'a>>,
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct ClientCell<'a> {
-    client: &'static str,
-    verdict: Verdict,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    reasons: Vec<ExplainedReason<'a>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    ended: Option<End<'a>>,
-}
-
-#[derive(Serialize)]
-struct ExplainedReason<'a> {
-    #[serde(flatten)]
-    reason: &'a Reason,
-    means: &'static str,
-    fix: &'static str,
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct Client {
-    name: &'static str,
-    version: Option<&'static str>,
-    seen: Option<&'static str>,
-    revision: Option<&'static str>,
-    gives_up_after_seconds: Option<u64>,
-}
-
 pub fn json(suite: &str, matrix: &Matrix) -> String {
     let tools = matrix.tools.iter().map(|tool| {
         let cells = matrix.clients.iter().zip(&tool.cells);
-        let cells = cells.filter_map(|(client, cell)| Some((client, cell.as_ref()?)));
-        Tool {
-            name: &tool.name,
-            asked: &tool.asked,
-            incomplete: tool.is_incomplete,
-            clients: cells
-                .map(|(client, cell)| ClientCell {
-                    client: client.name,
-                    verdict: cell.verdict,
-                    reasons: cell.reasons.iter().map(explained).collect(),
-                    ended: cell.ended.as_ref().map(|ended| End {
-                        failed: ended.failed,
-                        text: ended.text.raw(),
-                    }),
-                })
-                .collect(),
-        }
+        let cells = cells.filter_map(|(client, cell)| Some(cell_json(client, cell.as_ref()?)));
+        json!({
+            "name": tool.name,
+            "asked": tool.asked,
+            "incomplete": tool.is_incomplete,
+            "clients": cells.collect::<Value>(),
+        })
     });
-    let clients = matrix.clients.iter().map(|client| Client {
-        name: client.name,
-        version: client.version,
-        seen: client.seen,
-        revision: client.revision,
-        gives_up_after_seconds: client.gives_up_after(),
+    let clients = matrix.clients.iter().map(|client| {
+        json!({
+            "name": client.name,
+            "version": client.version,
+            "seen": client.seen,
+            "revision": client.revision,
+            "givesUpAfterSeconds": client.gives_up_after(),
+        })
     });
-    let document = Document {
-        suite,
-        tools: tools.collect(),
-        clients: clients.collect(),
-    };
-    // The document holds only strings, numbers and lists.
-    serde_json::to_string(&document).unwrap_or_default()
+    let (tools, clients) = (tools.collect::<Value>(), clients.collect::<Value>());
+    json!({"suite": suite, "tools": tools, "clients": clients}).to_string()
 }
 
-fn explained(reason: &Reason) -> ExplainedReason<'_> {
-    ExplainedReason {
-        reason,
-        means: reason.flaw.words(),
-        fix: reason.flaw.fix(),
+fn cell_json(client: &KnownClient, cell: &Cell) -> Value {
+    let mut json = json!({"client": client.name, "verdict": cell.verdict});
+    if !cell.reasons.is_empty() {
+        let reasons = cell.reasons.iter().map(|reason| {
+            let (means, fix) = (reason.flaw.words(), reason.flaw.fix());
+            let mut json = json!({"flaw": reason.flaw, "means": means, "fix": fix});
+            if !reason.fields.is_empty() {
+                json["fields"] = reason.fields.clone().into();
+            }
+            json
+        });
+        json["reasons"] = reasons.collect();
     }
+    if let Some(ended) = &cell.ended {
+        json["ended"] = json!({"failed": ended.failed, "text": ended.text.raw()});
+    }
+    json
 }
 
 #[cfg(test)]
 mod tests {
     use askback::forms::FormSchema;
     use askback_host::page::{Look, Rows};
-    use serde_json::json;
 
     use super::*;
     use crate::suite::{
@@ -400,7 +351,7 @@ mod tests {
     }
 
     fn screen(columns: usize, with_fixes: bool) -> Rows {
-        let form = |properties: serde_json::Value| {
+        let form = |properties: Value| {
             let schema = json!({"type": "object", "properties": properties});
             let form: FormSchema = serde_json::from_value(schema).expect("a form");
             QuestionRequest::Form(form)
