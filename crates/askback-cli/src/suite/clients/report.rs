@@ -28,27 +28,25 @@ struct Note<'a> {
 
 /// Adds the table, its notes and the facts behind it to the page.
 pub fn lines(page: &mut Page, matrix: &Matrix, with_fixes: bool) {
-    let notes = notes(matrix);
-    let titles = matrix.clients.iter().map(|client| client.title());
-    let first = titles.map(columns).max().unwrap_or(0).max("asked".len());
-    let widths: Vec<_> = matrix
-        .tools
-        .iter()
-        .map(|tool| width(tool, &notes))
-        .collect();
-    let room = page.look().columns.saturating_sub(first);
-    let mut rest = 0..matrix.tools.len();
+    let mut notes = Vec::new();
+    let tools = matrix.tools.iter();
+    let tools = tools.map(|tool| tool_column(tool, &matrix.clients, &mut notes));
+    let tools: Vec<_> = tools.collect();
+    let mut first = vec![Words::default(), "asked".into()];
+    first.extend(matrix.clients.iter().map(|client| client.title().into()));
+    let room = page.look().columns.saturating_sub(width(&first));
+    let mut rest = &tools[..];
     while !rest.is_empty() {
         let mut used = 0_usize;
-        let fitting = widths[rest.clone()].iter().take_while(|width| {
-            used = used.saturating_add(GAP).saturating_add(**width);
+        let fitting = rest.iter().take_while(|column| {
+            used = used.saturating_add(GAP).saturating_add(width(column));
             used <= room
         });
         // A table has at least one tool, even if it is too wide.
-        let end = rest.start.saturating_add(fitting.count().max(1));
-        table(page, matrix, &notes, first, (rest.start..end, &widths));
+        let (shown, later) = rest.split_at(fitting.count().max(1));
+        table(page, &first, shown);
         page.blank();
-        rest = end..rest.end;
+        rest = later;
     }
     for (number, note) in (1_usize..).zip(&notes) {
         put_note(page, number, note, with_fixes);
@@ -69,29 +67,45 @@ pub fn lines(page: &mut Page, matrix: &Matrix, with_fixes: bool) {
     legend(page, matrix);
 }
 
-fn notes(matrix: &Matrix) -> Vec<Note<'_>> {
-    let mut notes: Vec<Note<'_>> = Vec::new();
-    for tool in &matrix.tools {
-        for (client, cell) in matrix.clients.iter().zip(&tool.cells) {
-            let Some(cell) = cell.as_ref().filter(|cell| !cell.reasons.is_empty()) else {
-                continue;
-            };
-            let same = notes.iter_mut().find(|note| {
-                note.tool == tool.name
-                    && note.cell.reasons == cell.reasons
-                    && note.cell.ended == cell.ended
-            });
-            match same {
-                Some(note) => note.clients.push(client.title()),
-                None => notes.push(Note {
-                    tool: &tool.name,
-                    cell,
-                    clients: vec![client.title()],
-                }),
-            }
+/// The cells of a tool, with the numbers of their notes. Adds these notes.
+fn tool_column<'a>(
+    tool: &'a ToolRow,
+    clients: &[&'static KnownClient],
+    notes: &mut Vec<Note<'a>>,
+) -> Vec<Words> {
+    let mut column = vec![tool_name(tool), counted(tool.asked.iter().copied())];
+    for (client, cell) in clients.iter().zip(&tool.cells) {
+        let Some(cell) = cell else {
+            column.push("-".into());
+            continue;
+        };
+        if cell.reasons.is_empty() {
+            column.push(cell.verdict.as_str().into());
+            continue;
         }
+        let is_same = |note: &Note<'_>| {
+            let (one, other) = (note.cell, cell);
+            note.tool == tool.name && one.reasons == other.reasons && one.ended == other.ended
+        };
+        let at = notes.iter().position(is_same).unwrap_or(notes.len());
+        match notes.get_mut(at) {
+            Some(note) => note.clients.push(client.title()),
+            None => notes.push(Note {
+                tool: &tool.name,
+                cell,
+                clients: vec![client.title()],
+            }),
+        }
+        let number = at.saturating_add(1);
+        column.push(words!("{} {}", cell.verdict.as_str(), number));
     }
-    notes
+    column
+}
+
+/// The width of a column of the table, in columns of the screen.
+fn width(column: &[Words]) -> usize {
+    let cells = column.iter().map(|words| columns(words.as_str()));
+    cells.max().unwrap_or(0)
 }
 
 fn tool_name(tool: &ToolRow) -> Words {
@@ -110,63 +124,15 @@ fn tool_name(tool: &ToolRow) -> Words {
     }
 }
 
-fn cell_words(tool: &ToolRow, cell: Option<&Cell>, notes: &[Note<'_>], client: &str) -> Words {
-    let Some(cell) = cell else {
-        return "-".into();
-    };
-    let is_meant = |note: &Note<'_>| note.tool == tool.name && note.clients.contains(&client);
-    match (1_usize..).zip(notes).find(|(_, note)| is_meant(note)) {
-        Some((number, _)) => words!("{} {}", cell.verdict.as_str(), number),
-        None => cell.verdict.as_str().into(),
-    }
-}
-
-/// The columns of a tool in the table.
-fn width(tool: &ToolRow, notes: &[Note<'_>]) -> usize {
-    let number = columns(words!("{}", notes.len()).as_str());
-    let cells = tool.cells.iter().flatten();
-    let cells = cells.map(|cell| {
-        cell.verdict
-            .as_str()
-            .len()
-            .saturating_add(1)
-            .saturating_add(number)
-    });
-    let asked = counted(tool.asked.iter().copied());
-    let head = columns(tool_name(tool).as_str()).max(columns(asked.as_str()));
-    cells.max().unwrap_or(0).max(head)
-}
-
-fn table(
-    page: &mut Page,
-    matrix: &Matrix,
-    notes: &[Note<'_>],
-    first: usize,
-    (range, widths): (std::ops::Range<usize>, &[usize]),
-) {
-    let tools = || {
-        matrix.tools[range.clone()]
-            .iter()
-            .zip(&widths[range.clone()])
-    };
-    let row = |head: Words, cells: Vec<Words>| {
-        let mut words = head.padded(first);
-        for (cell, (_, width)) in cells.into_iter().zip(tools()) {
-            words = words!("{}  {}", words, cell.padded(*width));
+fn table(page: &mut Page, first: &[Words], tools: &[Vec<Words>]) {
+    for (row, head) in first.iter().enumerate() {
+        let mut words = head.clone().padded(width(first));
+        for column in tools {
+            let cell = column.get(row).cloned().unwrap_or_default();
+            words = words!("{}  {}", words, cell.padded(width(column)));
         }
         // The last column needs no blanks behind it.
-        Words::from(given(words.as_str().trim_end()))
-    };
-    let names = tools().map(|(tool, _)| tool_name(tool));
-    page.line(row(Words::default(), names.collect()));
-    let asked = tools().map(|(tool, _)| counted(tool.asked.iter().copied()));
-    page.line(row("asked".into(), asked.collect()));
-    for (index, client) in matrix.clients.iter().enumerate() {
-        let cells = tools().map(|(tool, _)| {
-            let cell = tool.cells.get(index).and_then(Option::as_ref);
-            cell_words(tool, cell, notes, client.title())
-        });
-        page.line(row(client.title().into(), cells.collect()));
+        page.line(Words::from(given(words.as_str().trim_end())));
     }
 }
 
