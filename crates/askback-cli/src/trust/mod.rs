@@ -604,20 +604,6 @@ mod tests {
         }
     }
 
-    #[test]
-    fn a_hidden_value_is_shown_by_its_beginning() {
-        #[track_caller]
-        fn check(name: &str, value: &str, shown: &str) {
-            assert_eq!(value_of(name, value), shown);
-        }
-        check(
-            "API_TOKEN",
-            "ghp_abcdefghijkl",
-            "what may be a secret (ghp_…, 16 characters)",
-        );
-        check("API_TOKEN", "abc", "what may be a secret (3 characters)");
-    }
-
     // Shows BP-45, BP-50.
     #[test]
     fn a_person_is_shown_what_a_file_does() {

@@ -599,36 +599,18 @@ mod tests {
     #[test]
     fn words_that_look_like_secrets_are_refused() {
         let folder = folder("words");
-        let token = "ghp_0123456789abcdefghij";
-        for (words, env, why) in [
-            (
-                &["x", "--api-key", "hunter2hunter2"][..],
-                &[][..],
-                "an argument of the server looks like a secret",
-            ),
-            (
-                &["x", token],
-                &[],
-                "an argument of the server looks like a secret",
-            ),
-            (
-                &["x"],
-                &[("API_TOKEN", "x")],
-                "the variable API_TOKEN looks like a secret",
-            ),
-            (
-                &["x"],
-                &[("URL", "https://ada:hush@a.test")],
-                "the variable URL looks like a secret",
-            ),
-            (
-                &["x", "${HOME}/y"],
-                &[],
-                "`${HOME}/y` holds `${`, which clients replace",
-            ),
-        ] {
+        let check = |words: &[&str], env: &[(&str, &str)], why: &str| {
             assert_eq!(written(&folder, words, env), Err(why.to_owned()));
-        }
+        };
+        let argument = "an argument of the server looks like a secret";
+        check(&["x", "--api-key", "hunter2hunter2"], &[], argument);
+        check(&["x", "ghp_0123456789abcdefghij"], &[], argument);
+        let variable = "the variable API_TOKEN looks like a secret";
+        check(&["x"], &[("API_TOKEN", "x")], variable);
+        let url = "the variable URL looks like a secret";
+        check(&["x"], &[("URL", "https://ada:hush@a.test")], url);
+        let replaced = "`${HOME}/y` holds `${`, which clients replace";
+        check(&["x", "${HOME}/y"], &[], replaced);
         let _ = fs::remove_dir_all(&folder);
     }
 }
