@@ -6,7 +6,11 @@ mod file;
 mod keyring;
 mod lock;
 
-use std::{fmt, io, path::PathBuf, sync::Arc};
+use std::{
+    fmt, io,
+    path::PathBuf,
+    sync::{Arc, Mutex},
+};
 
 use askback::{
     BoxFuture,
@@ -52,14 +56,14 @@ impl Vault {
     /// secret is stored in a place.
     pub fn open(place: Place, tell: impl Fn(&str) + Send + Sync + 'static) -> Result<Self, Error> {
         let records = match (place, path()) {
-            (Place::Nowhere, _) => Records::in_memory(),
-            (_, Some(path)) => Records::at(path),
+            (Place::Nowhere, _) => Records::InMemory(Mutex::default()),
+            (_, Some(path)) => Records::At(path),
             (Place::File, None) => {
                 return Err(Error::usage("no folder to store credentials in")
                     .hint("Set HOME, or XDG_STATE_HOME."));
             }
             // Most servers require no sign-in.
-            (Place::Auto, None) => Records::in_memory(),
+            (Place::Auto, None) => Records::InMemory(Mutex::default()),
         };
         Ok(Self::of(place, records, tell))
     }
@@ -286,7 +290,7 @@ mod tests {
     fn nobody_else_reads_it() {
         let scratch = Folder::new("mode");
         let path = scratch.path("askback/credentials.json");
-        let records = Records::at(path.clone());
+        let records = Records::At(path.clone());
         assert!(records.read().expect("there is none yet").is_empty());
         // A leftover draft that other users can write is replaced.
         fs::create_dir_all(scratch.path("askback")).expect("the folder is ours");
@@ -316,7 +320,7 @@ mod tests {
     fn many_tasks_may_change_the_file_at_once() {
         let scratch = Folder::new("many");
         let path = scratch.path("credentials.json");
-        let records = Arc::new(Records::at(path));
+        let records = Arc::new(Records::At(path));
         let threads: Vec<_> = (0..8)
             .map(|thread| {
                 let records = Arc::clone(&records);
@@ -340,7 +344,7 @@ mod tests {
     async fn a_key_is_locked_by_one_task_at_a_time() {
         let scratch = Folder::new("locked");
         let vault = || {
-            let records = Records::at(scratch.path("askback/credentials.json"));
+            let records = Records::At(scratch.path("askback/credentials.json"));
             Vault::of(Place::File, records, |_| {})
         };
         async fn lock(vault: &Vault, key: &CredentialKey) -> Option<KeyLock> {
