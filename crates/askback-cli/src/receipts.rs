@@ -229,24 +229,14 @@ mod tests {
         witness::Renderer,
     };
     use serde_json::json;
+    use tempfile::TempDir;
 
     use super::*;
 
-    /// A folder of the test, which is removed at its end.
-    struct Folder(ReceiptFolder);
-
-    impl Folder {
-        fn new(name: &str) -> Self {
-            let path = std::env::temp_dir().join(format!("askback-{name}-{}", std::process::id()));
-            private_file::make_folder(&path).expect("there is room");
-            Self(ReceiptFolder(path))
-        }
-    }
-
-    impl Drop for Folder {
-        fn drop(&mut self) {
-            let _ = fs::remove_dir_all(&self.0.0);
-        }
+    /// A folder, and the temporary folder that it is.
+    fn folder() -> (ReceiptFolder, TempDir) {
+        let folder = tempfile::tempdir().expect("there is room");
+        (ReceiptFolder(folder.path().to_owned()), folder)
     }
 
     fn shown<T>(take: impl FnOnce(ShownQuestion<'_>) -> T) -> T {
@@ -274,8 +264,8 @@ mod tests {
 
     #[test]
     fn only_the_newest_receipts_are_kept() {
-        let folder = Folder::new("receipts-newest");
-        let signer = folder.0.signer("bank").expect("there is room");
+        let (folder, _temporary) = folder();
+        let signer = folder.signer("bank").expect("there is room");
         let mut list = ReceiptList::default();
         for _ in 0..MAX_RECEIPTS_PER_KEY + 2 {
             let receipt = shown(|shown| signer.sign(shown, list.receipts.last()));
@@ -290,17 +280,16 @@ mod tests {
 
     #[test]
     fn a_list_without_its_last_receipt_is_not_continued() {
-        let folder = Folder::new("receipts-cut");
-        sign_with(&folder.0, "bank");
-        let key = sign_with(&folder.0, "bank").key;
-        private_file::change(&folder.0.list_path(&key), |list: &mut ReceiptList| {
+        let (folder, _temporary) = folder();
+        sign_with(&folder, "bank");
+        let key = sign_with(&folder, "bank").key;
+        private_file::change(&folder.list_path(&key), |list: &mut ReceiptList| {
             list.receipts.pop()
         })
         .expect("it is ours");
-        let fault = folder.0.chain(&key).fault;
+        let fault = folder.chain(&key).fault;
         assert_eq!(fault.as_deref(), Some("the last receipt is missing"));
-        let error =
-            shown(|shown| folder.0.sign("bank", "bank", shown)).expect_err("one is missing");
+        let error = shown(|shown| folder.sign("bank", "bank", shown)).expect_err("one is missing");
         assert!(
             error.to_string().contains("receipts were removed"),
             "{error}"
@@ -309,14 +298,14 @@ mod tests {
 
     #[test]
     fn several_programs_sign_with_one_key() {
-        let folder = Folder::new("receipts-together");
+        let (folder, _temporary) = folder();
         thread::scope(|scope| {
             for _ in 0..4 {
-                scope.spawn(|| (0..8).for_each(|_| drop(sign_with(&folder.0, "bank"))));
+                scope.spawn(|| (0..8).for_each(|_| drop(sign_with(&folder, "bank"))));
             }
         });
-        sign_with(&folder.0, "shop");
-        let chains = folder.0.chains().expect("they can be read");
+        sign_with(&folder, "shop");
+        let chains = folder.chains().expect("they can be read");
         let mut counts: Vec<_> = chains.iter().map(|it| it.list.receipts.len()).collect();
         counts.sort_unstable();
         assert_eq!(counts, [1, 32]);

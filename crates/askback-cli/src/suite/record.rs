@@ -587,30 +587,13 @@ mod tests {
         protocol::Root,
     };
     use askback_host::model::{By, Why};
+    use tempfile::TempDir;
 
     use super::*;
 
-    struct Folder(PathBuf);
-
-    impl Folder {
-        fn new(name: &str) -> Self {
-            let name = format!("askback-record-{name}-{}", std::process::id());
-            let folder = std::env::temp_dir().join(name);
-            let _ = std::fs::remove_dir_all(&folder);
-            private_file::make_folder(&folder).expect("the temporary folder is ours");
-            Self(folder)
-        }
-
-        fn recorder(&self, file: &str) -> Recorder {
-            let target = Target::address("https://a.test/mcp").expect("it is a URL");
-            Recorder::new(&self.0.join(file), &target).expect("it is a new file")
-        }
-    }
-
-    impl Drop for Folder {
-        fn drop(&mut self) {
-            let _ = std::fs::remove_dir_all(&self.0);
-        }
+    fn recorder(folder: &TempDir) -> Recorder {
+        let target = Target::address("https://a.test/mcp").expect("it is a URL");
+        Recorder::new(&folder.path().join("suite.yaml"), &target).expect("it is a new file")
     }
 
     fn question(key: Option<&str>, ask: Ask) -> Question {
@@ -661,9 +644,8 @@ mod tests {
 
     /// The written case of a call with these questions and this end.
     fn case(noted: &[(Question, Reply)], end: RecordedEnd<'_>) -> Value {
-        let target = Target::address("https://a.test/mcp").expect("it is a URL");
-        let file = Path::new("nowhere/suite.yaml");
-        let mut recorder = Recorder::new(file, &target).expect("nothing is there");
+        let folder = tempfile::tempdir().expect("there is room");
+        let mut recorder = recorder(&folder);
         assert!(recorder.add(Request::Call("t", &Map::new()), noted, end));
         let suite: Value = yaml_serde::from_str(&recorder.text()).expect("it is YAML");
         suite["cases"][0].clone()
@@ -741,9 +723,8 @@ mod tests {
     fn a_text_is_expected_unless_it_repeats_what_may_be_secret_in_structured_content() {
         #[track_caller]
         fn check(structured: Value, is_expected: bool, left_out: &[&str]) {
-            let target = Target::address("https://a.test/mcp").expect("it is a URL");
-            let file = Path::new("nowhere/suite.yaml");
-            let mut recorder = Recorder::new(file, &target).expect("nothing is there");
+            let folder = tempfile::tempdir().expect("there is room");
+            let mut recorder = recorder(&folder);
             let end = ended("it is hush").map(|end| RecordedResult {
                 structured: Some(structured),
                 ..end
@@ -874,9 +855,9 @@ mod tests {
     #[test]
     fn a_call_that_is_not_recorded_still_reveals_its_secrets() {
         #[track_caller]
-        fn check(name: &str, request: Request<'_>, end: RecordedEnd<'_>, text: &str) {
-            let folder = Folder::new(name);
-            let mut recorder = folder.recorder("suite.yaml");
+        fn check(request: Request<'_>, end: RecordedEnd<'_>, text: &str) {
+            let folder = tempfile::tempdir().expect("there is room");
+            let mut recorder = recorder(&folder);
             let login = form("Who?", &["password"]);
             let typed = filled(json!({"password": "typed"}));
             recorder.noted.borrow_mut().push((login, typed));
@@ -896,18 +877,18 @@ mod tests {
         );
         let closed = ClientError::Closed;
         let call = Request::Call("t", &Map::new());
-        check("closed", call, Err(&closed), "it was typed");
+        check(call, Err(&closed), "it was typed");
         let token = Request::Read("x://ghp_token", &none);
-        check("token", token, ended("x"), "it was typed");
-        check("whole", token, ended("x"), "it was x://ghp_token");
+        check(token, ended("x"), "it was typed");
+        check(token, ended("x"), "it was x://ghp_token");
         let variable = Request::Read("vault://ada/in-uri", &some);
-        check("variable", variable, ended("x"), "it was in-uri");
+        check(variable, ended("x"), "it was in-uri");
     }
 
     #[test]
     fn what_is_recorded_is_bounded() {
-        let folder = Folder::new("bounded");
-        let mut recorder = folder.recorder("suite.yaml");
+        let folder = tempfile::tempdir().expect("there is room");
+        let mut recorder = recorder(&folder);
         assert!(recorder.add(Request::Call("t", &Map::new()), &[], ended("x")));
         recorder.cases = vec![recorder.cases[0].clone(); MAX_CASES - 1];
         for _ in 0..2 {

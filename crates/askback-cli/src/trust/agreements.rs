@@ -98,8 +98,8 @@ mod tests {
 
     #[test]
     fn an_agreement_is_for_one_server_of_one_file_as_it_was() {
-        let folder = std::env::temp_dir().join(format!("askback agreed {}", std::process::id()));
-        fs::create_dir_all(&folder).expect("the temporary folder can be written");
+        let temporary = tempfile::tempdir().expect("there is room");
+        let folder = temporary.path();
         let path = folder.join("mcp.json");
         fs::write(&path, "").expect("the temporary folder can be written");
         let agreements = Agreements::at(folder.join("state/agreed.json"));
@@ -118,7 +118,7 @@ mod tests {
                 ..agreed
             },
             Agreement {
-                path: &folder,
+                path: folder,
                 ..agreed
             },
             // Part boundaries matter.
@@ -144,7 +144,6 @@ mod tests {
         fs::remove_file(&path).expect("it was made above");
         agreements.remember(&others[2]).expect("it can be written");
         let left = fs::read_to_string(&agreements.0).expect("it was written");
-        fs::remove_dir_all(&folder).expect("it was made above");
         assert!(!left.contains("mcp.json"), "{left}");
     }
 }
