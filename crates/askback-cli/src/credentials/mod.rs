@@ -144,13 +144,7 @@ impl Vault {
             (_, Some(path)) if in_keyring => {
                 format!("Sign-ins are stored in the keyring of this system; {path} lists them.")
             }
-            (Place::File, Some(path)) => {
-                format!("Sign-ins are stored in {path}, which only you can read.")
-            }
-            (Place::Auto, Some(path)) => {
-                let why = in_keyring::ABSENT;
-                format!("{why} Sign-ins are stored in {path}, which only you can read.")
-            }
+            (_, Some(path)) => format!("Sign-ins are stored in {path}, which only you can read."),
         })
     }
 
@@ -226,8 +220,6 @@ mod in_keyring {
     use std::io;
 
     use askback::authorization::Secret;
-
-    pub(super) const ABSENT: &str = "This build does not use a keyring.";
 
     pub(super) fn load(_: &str) -> io::Result<Option<Secret>> {
         Err(none())

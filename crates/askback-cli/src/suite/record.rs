@@ -35,7 +35,7 @@ use super::observe::{ObservedQuestion, QuestionMode, ReplyKind};
 use crate::{
     error::Error,
     private_file,
-    secret::{is_argument, is_in, is_name, is_setting},
+    secret::{is_in, is_name, is_setting},
     servers::conceal_args,
     session::Session,
     target::{Reach, Target},

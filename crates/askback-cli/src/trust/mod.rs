@@ -11,7 +11,7 @@ mod ownership;
 use std::{
     fs::File,
     io::{self, BufRead, Write},
-    path::{Path, PathBuf},
+    path::PathBuf,
 };
 
 pub use agreements::{Agreement, Agreements};
@@ -84,11 +84,6 @@ impl Found {
 
     pub fn text(&self) -> &str {
         &self.text
-    }
-
-    /// The absolute path.
-    pub fn path(&self) -> &Path {
-        &self.path
     }
 
     /// Makes sure that the user agreed to use this server, now or earlier. Asks only once until the file changes.
@@ -379,8 +374,6 @@ fn ask(mut page: Page, input: &mut impl BufRead, out: &mut dyn Write) -> bool {
 mod tests {
     use std::collections::BTreeMap;
 
-    use std::collections::BTreeSet;
-
     use super::*;
     use crate::target::Address;
     use askback_host::page::Look;
@@ -463,23 +456,6 @@ mod tests {
         check(&["serve".to_owned()]);
         let many: Vec<_> = (0..5000).map(|n| format!("--{n}")).collect();
         check(&many);
-    }
-
-    #[test]
-    fn a_question_of_more_rows_than_are_seen_is_asked_in_short() {
-        let mut seen = BTreeSet::new();
-        for long in (0..1_500).step_by(50) {
-            let target = target(&["x".repeat(long)]);
-            let mut whole = page();
-            found().put_whole(&target, &Names::default(), &mut whole);
-            let rows = whole.take().count();
-            let mut page = page();
-            found().question(&target, &Names::default(), &mut page);
-            let is_long = page.take().count() > rows;
-            assert_eq!(is_long, rows > 12, "{rows} rows");
-            seen.insert(rows);
-        }
-        assert!(seen.contains(&12) && seen.contains(&13), "{seen:?}");
     }
 
     #[test]
