@@ -73,19 +73,11 @@ impl ReceiptFolder {
     }
 
     /// Returns the public key for a server. Creates it on first use.
-    ///
-    /// # Errors
-    ///
-    /// Fails if the secret cannot be read or written.
     pub fn key(&self, target: &Target) -> io::Result<WitnessKey> {
         Ok(self.signer(&identity(target))?.key())
     }
 
     /// Reads the receipts of all keys, sorted by the name of the server.
-    ///
-    /// # Errors
-    ///
-    /// Fails if the folder cannot be read.
     pub fn chains(&self) -> io::Result<Vec<ReceiptChain>> {
         let entries = match fs::read_dir(&self.0) {
             Ok(entries) => entries,

@@ -29,19 +29,10 @@ type All = BTreeMap<String, BTreeMap<String, String>>;
 impl Agreements {
     /// The agreements of this user. `None` if the user has no folder for them.
     pub fn of_user() -> Option<Self> {
-        Some(Self::at(state_dir()?.join("askback").join("agreed.json")))
-    }
-
-    /// Stores agreements in this file. It need not exist yet.
-    pub fn at(path: PathBuf) -> Self {
-        Self(path)
+        Some(Self(state_dir()?.join("askback").join("agreed.json")))
     }
 
     /// Whether the user agreed to this.
-    ///
-    /// # Errors
-    ///
-    /// Fails if the file cannot be read, or if other users can read it.
     pub fn hold(&self, agreement: &Agreement<'_>) -> io::Result<bool> {
         let all: All = private_file::load(&self.0)?;
         let of_path = all.get(&agreement.key());
@@ -51,10 +42,6 @@ impl Agreements {
 
     /// Records that the user agreed to this. Removes agreements for files that have changed or no
     /// longer exist.
-    ///
-    /// # Errors
-    ///
-    /// Fails if the file cannot be written.
     pub fn remember(&self, agreement: &Agreement<'_>) -> io::Result<()> {
         private_file::change(&self.0, |all: &mut All| {
             all.retain(|path, _| Path::new(path).exists());
@@ -102,7 +89,7 @@ mod tests {
         let folder = temporary.path();
         let path = folder.join("mcp.json");
         fs::write(&path, "").expect("the temporary folder can be written");
-        let agreements = Agreements::at(folder.join("state/agreed.json"));
+        let agreements = Agreements(folder.join("state/agreed.json"));
         let agreed = Agreement {
             path: &path,
             server: "a",

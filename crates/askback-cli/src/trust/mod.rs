@@ -50,10 +50,6 @@ impl Found {
     }
 
     /// Reads a client's configuration, which may be larger.
-    ///
-    /// # Errors
-    ///
-    /// See [`Found::open`].
     pub fn of_client(path: PathBuf) -> Result<Self, Error> {
         Self::open_by(path, servers::read)
     }
@@ -88,10 +84,6 @@ impl Found {
 
     /// Makes sure that the user agreed to use this server, now or earlier. Asks only once until the file changes.
     /// Returns whether it asked now.
-    ///
-    /// # Errors
-    ///
-    /// A usage error if the person does not agree, if there is no terminal, or if the earlier agreements cannot be read.
     pub fn agree(&self, target: &Target, names: &Names) -> Result<bool, Error> {
         let agreement = Agreement {
             path: &self.path,
