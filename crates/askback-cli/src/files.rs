@@ -23,7 +23,7 @@ use notify::{
 };
 use tokio::{
     sync::mpsc::{UnboundedReceiver, unbounded_channel},
-    time::{Instant, timeout},
+    time::timeout,
 };
 
 use crate::{error::Error, own_files};
@@ -31,13 +31,10 @@ use crate::{error::Error, own_files};
 /// Files that change within this time of each other are one change: an editor may save several.
 const QUIET: Duration = Duration::from_millis(300);
 
-/// A file that changes this soon after a server start may be written by the server.
-const NEAR: Duration = Duration::from_secs(2);
+/// How many times changes restart the server before the user enters something. The server may write watched files.
+const MAX_RESTARTS: u32 = 10;
 
-/// How many times in a row files that the server may have written restart it.
-const MAX_REPEATS: u32 = 3;
-
-/// How many times the last call is repeated before the user enters something.
+/// How many times they also repeat the last call.
 const MAX_CALLS: u32 = 5;
 
 /// Folders for builds and packages. Folders that begin with a dot are also skipped.
@@ -54,24 +51,18 @@ const PASSED_OVER: [&str; 6] = [
 pub struct WatchedFiles {
     paths: UnboundedReceiver<PathBuf>,
     changed: BTreeSet<PathBuf>,
-    /// For the last report: when the server was started again, the files, and how many times in a
-    /// row they changed.
-    started: Option<Instant>,
-    last: Vec<PathBuf>,
-    repeats: u32,
-    /// How many times the last call was repeated since the user entered something.
-    calls: u32,
-    /// Files that changed at each start. They no longer restart the server.
-    aside: BTreeSet<PathBuf>,
+    /// How many times changes restarted the server since the user entered something.
+    restarts: u32,
     scope: Arc<Scope>,
-    watcher: RecommendedWatcher,
+    /// Watches until it is dropped.
+    _watcher: RecommendedWatcher,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ChangedFiles {
     paths: Vec<PathBuf>,
-    /// Whether these files changed at each of the last starts. If so, they no longer restart the server.
-    pub is_aside: bool,
+    /// Whether the server was restarted too often. Later changes are ignored until the user enters something.
+    pub is_too_often: bool,
 }
 
 /// The files that are watched, and the globs of ignored ones.
@@ -106,74 +97,35 @@ impl WatchedFiles {
             }
         };
         let config = Config::default().with_follow_symlinks(false);
-        let watcher = RecommendedWatcher::new(tell, config).map_err(|error| unwatched(&error))?;
-        let mut files = Self {
+        let unwatched = |error: notify::Error| {
+            Error::usage(words!("the files cannot be watched: {}", given(error)))
+                .hint("Name those that matter with --watch-files.")
+        };
+        let mut watcher = RecommendedWatcher::new(tell, config).map_err(unwatched)?;
+        for root in &scope.roots {
+            let (path, mode) = match root.parent() {
+                // An editor may replace this file, so its folder is watched.
+                Some(folder) if !root.is_dir() => (folder, RecursiveMode::NonRecursive),
+                _ => (root.as_path(), RecursiveMode::Recursive),
+            };
+            watcher.watch(path, mode).map_err(unwatched)?;
+        }
+        Ok(Self {
             paths,
             changed: BTreeSet::new(),
-            started: None,
-            last: Vec::new(),
-            repeats: 0,
-            calls: 0,
-            aside: BTreeSet::new(),
-            scope: Arc::clone(&scope),
-            watcher,
-        };
-        for root in &scope.roots {
-            let watched = match root.parent() {
-                // An editor may replace this file, so its folder is watched.
-                Some(folder) if !root.is_dir() => {
-                    files.watcher.watch(folder, RecursiveMode::NonRecursive)
-                }
-                _ => files.enter(root, true, &mut BTreeSet::new()),
-            };
-            watched.map_err(|error| unwatched(&error))?;
-        }
-        Ok(files)
-    }
-
-    /// Watches a folder and its subfolders, and finds the watched files there. Linux watches one folder at a time, so
-    /// skipped folders cost nothing. Other systems watch the whole tree of a root.
-    fn enter(
-        &mut self,
-        folder: &Path,
-        is_root: bool,
-        found: &mut BTreeSet<PathBuf>,
-    ) -> notify::Result<()> {
-        match cfg!(target_os = "linux") {
-            true => self.watcher.watch(folder, RecursiveMode::NonRecursive)?,
-            false if is_root => self.watcher.watch(folder, RecursiveMode::Recursive)?,
-            false => {}
-        }
-        for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
-            let path = entry.path();
-            // Links are not followed, because they may form a circle.
-            match entry.file_type() {
-                Ok(kind) if kind.is_dir() && self.scope.enters(&path) => {
-                    self.enter(&path, false, found)?;
-                }
-                Ok(kind) if kind.is_file() && self.scope.covers(&path) => drop(found.insert(path)),
-                _ => {}
-            }
-        }
-        Ok(())
-    }
-
-    pub fn started(&mut self) {
-        self.started = Some(Instant::now());
-    }
-
-    pub fn reset(&mut self) {
-        (self.repeats, self.aside) = (0, BTreeSet::new());
+            restarts: 0,
+            scope,
+            _watcher: watcher,
+        })
     }
 
     /// Whether the last call may be repeated without the user. The call itself may write watched files.
-    pub fn may_call_again(&mut self) -> bool {
-        self.calls = self.calls.saturating_add(1);
-        self.calls <= MAX_CALLS
+    pub fn may_call_again(&self) -> bool {
+        self.restarts <= MAX_CALLS
     }
 
     pub fn attended(&mut self) {
-        self.calls = 0;
+        self.restarts = 0;
     }
 
     /// Waits until files change and then stay unchanged for a moment. Ignores files written by this process.
@@ -184,39 +136,22 @@ impl WatchedFiles {
                 false => timeout(QUIET, self.paths.recv()).await,
             };
             match next {
-                Ok(Some(path)) if is_folder(&path) => {
-                    let mut changed = std::mem::take(&mut self.changed);
-                    // The folder may already be gone.
-                    let _ = self.enter(&path, false, &mut changed);
-                    self.changed = changed;
-                }
                 Ok(Some(path)) => drop(self.changed.insert(path)),
                 Ok(None) => return pending().await,
                 Err(_) => {
-                    let all = std::mem::take(&mut self.changed);
-                    let theirs =
-                        |path: &PathBuf| !self.aside.contains(path) && !own_files::contain(path);
-                    let paths: Vec<_> = all.into_iter().filter(theirs).collect();
-                    if !paths.is_empty() {
-                        return self.report(paths);
+                    let all = std::mem::take(&mut self.changed).into_iter();
+                    let paths: Vec<_> = all.filter(|path| self.scope.is_change(path)).collect();
+                    if !paths.is_empty() && self.restarts <= MAX_RESTARTS {
+                        self.restarts = self.restarts.saturating_add(1);
+                        let is_too_often = self.restarts > MAX_RESTARTS;
+                        return ChangedFiles {
+                            paths,
+                            is_too_often,
+                        };
                     }
                 }
             }
         }
-    }
-
-    fn report(&mut self, paths: Vec<PathBuf>) -> ChangedFiles {
-        let is_near = self.started.is_some_and(|at| at.elapsed() <= NEAR);
-        self.repeats = match is_near && paths == self.last {
-            true => self.repeats.saturating_add(1),
-            false => 0,
-        };
-        let is_aside = self.repeats >= MAX_REPEATS;
-        if is_aside {
-            self.aside.extend(paths.iter().cloned());
-        }
-        self.last.clone_from(&paths);
-        ChangedFiles { paths, is_aside }
     }
 }
 
@@ -226,12 +161,12 @@ fn is_folder(path: &Path) -> bool {
 }
 
 impl Scope {
-    /// Whether an event at a path is a change of a watched file, or a new folder of such files.
+    /// Whether an event at a path is a change of a watched file, or a new folder that may have such files.
     fn counts(&self, kind: EventKind, path: &Path) -> bool {
         match kind {
             EventKind::Remove(RemoveKind::Folder) => false,
             EventKind::Create(_) | EventKind::Modify(ModifyKind::Name(_)) if is_folder(path) => {
-                self.enters(path)
+                self.covers(&path.join("file"))
             }
             EventKind::Create(_) | EventKind::Remove(_) | EventKind::Modify(_) => {
                 !is_folder(path) && self.covers(path)
@@ -240,9 +175,14 @@ impl Scope {
         }
     }
 
-    /// Whether the files in a folder are watched.
-    fn enters(&self, folder: &Path) -> bool {
-        self.covers(&folder.join("file"))
+    /// Whether another process changed this file, or a file in this new folder.
+    fn is_change(&self, path: &Path) -> bool {
+        if !is_folder(path) {
+            return self.covers(path) && !own_files::contain(path);
+        }
+        let entries = fs::read_dir(path).into_iter().flatten().flatten();
+        let mut paths = entries.map(|entry| entry.path());
+        self.covers(&path.join("file")) && paths.any(|path| self.is_change(&path))
     }
 
     fn covers(&self, path: &Path) -> bool {
@@ -296,11 +236,6 @@ fn real(path: &PathBuf) -> Result<PathBuf, Error> {
     })
 }
 
-fn unwatched(error: &notify::Error) -> Error {
-    Error::usage(words!("the files cannot be watched: {}", given(error)))
-        .hint("Name those that matter with --watch-files.")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -335,30 +270,6 @@ mod tests {
         check("logs/a/count", &["logs/*"], false);
         check("a/state.json", &["state.json"], false);
         check("a/state.json", &["b/state.json", "*.log"], true);
-    }
-
-    #[tokio::test]
-    async fn a_call_is_made_again_a_few_times_without_the_person() {
-        let folder = std::env::temp_dir();
-        let file = folder.join(format!("askback-calls-{}", std::process::id()));
-        fs::write(&file, "one").expect("the folder is ours");
-        let mut files = WatchedFiles::new(std::slice::from_ref(&file), &[]).expect("it is there");
-        for _ in 0..2 {
-            let may: Vec<_> = (0..=MAX_CALLS).map(|_| files.may_call_again()).collect();
-            assert_eq!(may.iter().filter(|may| **may).count(), MAX_CALLS as usize);
-            assert_eq!(may.last(), Some(&false));
-            files.attended();
-        }
-        fs::remove_file(&file).expect("it is ours");
-    }
-
-    #[cfg(unix)]
-    #[test]
-    fn a_symbolic_link_is_not_a_folder() {
-        let link = std::env::temp_dir().join(format!("askback-link-{}", std::process::id()));
-        std::os::unix::fs::symlink("/usr", &link).expect("the folder is ours");
-        assert!(is_folder(Path::new("/usr")) && !is_folder(&link));
-        fs::remove_file(&link).expect("it is ours");
     }
 
     #[tokio::test]
@@ -409,7 +320,7 @@ mod tests {
         fs::create_dir_all(folder.join("target/new/inner")).expect("it is ours");
         write("target/new/inner/x.rs", "one");
         fs::rename(folder.join("target/new"), folder.join("new")).expect("it is ours");
-        assert_eq!(noticed(&mut files).await, "new/inner/x.rs");
+        assert_eq!(noticed(&mut files).await, "new");
         write("new/inner/y.rs", "one");
         assert_eq!(noticed(&mut files).await, "new/inner/y.rs");
         fs::remove_dir_all(&folder).expect("it is ours");
@@ -429,17 +340,14 @@ mod tests {
             fs::rename(&other, &file).expect("it is ours");
             let changed = files.changed().await;
             assert!(changed.words().to_string().ends_with("tools.json"));
-            changed.is_aside
+            changed.is_too_often
         };
-        // The user saves it often. The server writes it at each start.
-        for _ in 0..=MAX_REPEATS {
+        for number in 1..=MAX_RESTARTS {
             assert!(!replaced(&mut files).await);
+            assert_eq!(files.may_call_again(), number <= MAX_CALLS, "{number}");
         }
-        for round in 1..=MAX_REPEATS {
-            files.started();
-            assert_eq!(replaced(&mut files).await, round == MAX_REPEATS, "{round}");
-        }
-        files.reset();
+        assert!(replaced(&mut files).await);
+        files.attended();
         assert!(!replaced(&mut files).await);
         fs::remove_dir_all(&folder).expect("it is ours");
     }

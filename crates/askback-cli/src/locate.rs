@@ -13,7 +13,7 @@ use crate::{
     known_clients::KnownClient,
     listed::ListedServer,
     misplaced,
-    servers::{Document, EntryShape, Folders, Unreadable, heading, read_at},
+    servers::{Document, EntryShape, Folders, Source, Unreadable, heading, read_at},
     target::Target,
     trust::Found,
     typed::{self, TypedText},
@@ -227,39 +227,32 @@ impl TargetArgs {
         }
     }
 
+    /// The files that may have the server.
+    fn files(&self, folders: &Folders) -> Result<Vec<ServerFile>, Error> {
+        let here = &folders.here;
+        match (&self.config, self.from) {
+            (Some(path), _) => Ok(vec![ServerFile::named(path, here)?]),
+            (None, Some(client)) => {
+                let sources = client.sources(folders).into_iter();
+                sources.map(|it| ServerFile::of_client(it, here)).collect()
+            }
+            (None, None) => {
+                let found = find_upward(here).into_iter();
+                found.map(|path| ServerFile::found(path, here)).collect()
+            }
+        }
+    }
+
+    /// The names of the enabled servers.
     fn names(&self) -> Result<Vec<String>, Error> {
-        let folders = folders()?;
-        let here = Some(&*folders.here);
         let mut names: Vec<String> = Vec::new();
-        let mut add = |document: Document| {
+        for ServerFile { document, .. } in self.files(&folders()?)? {
             for name in document.names() {
-                let is_disabled = document
-                    .server(name)
-                    .is_some_and(|server| server["disabled"] == true);
+                let server = document.server(name);
+                let is_disabled = server.is_some_and(|server| server["disabled"] == true);
                 if !is_disabled && !names.iter().any(|known| known == name) {
                     names.push(name.to_owned());
                 }
-            }
-        };
-        let read = |path: &Path, shape, text: &str| {
-            let read = Document::read(text, path, shape, here);
-            read.map_err(|error| within(path, unreadable(error)))
-        };
-        match (&self.config, self.from) {
-            (Some(file), _) => {
-                let shape = KnownClient::entry_of(file);
-                add(read(file, shape, &configured(file, shape)?)?);
-            }
-            (None, Some(client)) => {
-                for source in client.sources(&folders) {
-                    let found = Found::of_client(source.path.clone())?;
-                    add(read(&source.path, Some(&client.entry), found.text())?);
-                }
-            }
-            (None, None) => {
-                let file = find_upward(&folders.here).ok_or_else(|| self.unnamed())?;
-                let found = Found::open(file)?;
-                add(read(found.path(), None, found.text())?);
             }
         }
         Ok(names)
@@ -274,30 +267,123 @@ impl TargetArgs {
     }
 
     fn listed(&self, name: &str) -> Result<Target, Error> {
-        if let Some(file) = &self.config {
-            let shape = KnownClient::entry_of(file);
-            let text = configured(file, shape)?;
-            return used(&in_file(file, shape, &text, name)?, file);
-        }
         let folders = folders()?;
-        if let Some(client) = self.from {
-            return of_client(client, name, &folders);
+        let mut known = Vec::new();
+        for file in self.files(&folders)? {
+            if self.from.is_none() || file.document.server(name).is_some() {
+                return file.target(name, &folders);
+            }
+            known.extend(file.document.names().map(str::to_owned));
         }
-        let file = find_upward(&folders.here).ok_or_else(|| {
-            Error::usage("found no mcp.json here or in a folder above")
-                .hint("Name one with --config FILE.")
-        })?;
-        let found = Found::open(file)?;
-        let listed = in_file(found.path(), None, found.text(), name)?;
-        let written = listed
-            .written()
-            .map_err(|error| within(found.path(), error))?;
-        let is_told = found.agree(&written, listed.names())?;
-        Ok(Target {
-            is_told,
-            ..used(&listed, found.path())?
+        let Some(client) = self.from else {
+            let error = "found no mcp.json here or in a folder above";
+            return Err(Error::usage(error).hint("Name one with --config FILE."));
+        };
+        let error = words!("{} has no server called `{}`", client.name, given(name));
+        let error = Error::usage(error).hint("askback servers lists those of all clients.");
+        Err(match known.is_empty() {
+            true => error,
+            false => error.quoting(known.join(", ")),
         })
     }
+}
+
+/// A file of servers. Errors quote the file as peer text, because the user may not have agreed to the file yet.
+struct ServerFile {
+    path: PathBuf,
+    /// `None` if the user named the file.
+    found: Option<Found>,
+    /// `None` unless it is a file of a client.
+    source: Option<Source>,
+    document: Document,
+}
+
+impl ServerFile {
+    fn named(path: &Path, here: &Path) -> Result<Self, Error> {
+        let shape = KnownClient::entry_of(path);
+        let text = match shape {
+            None => text_file::read_at(path),
+            Some(_) => read_at(path),
+        };
+        let text = text.map_err(|error| {
+            Error::unread(path, error).hint(
+                "--config takes a file such as mcp.json; `askback servers` lists those found here.",
+            )
+        })?;
+        Ok(Self {
+            path: path.to_owned(),
+            found: None,
+            source: None,
+            document: read(path, shape, &text, here)?,
+        })
+    }
+
+    fn found(path: PathBuf, here: &Path) -> Result<Self, Error> {
+        let found = Found::open(path.clone())?;
+        Ok(Self {
+            document: read(&path, None, found.text(), here)?,
+            path,
+            found: Some(found),
+            source: None,
+        })
+    }
+
+    fn of_client(source: Source, here: &Path) -> Result<Self, Error> {
+        let path = source.path.clone();
+        let found = Found::of_client(path.clone())?;
+        let document = read(&path, Some(&source.client.entry), found.text(), here)?;
+        Ok(Self {
+            path,
+            // The rest of the file changes frequently.
+            found: Some(found.saying(document.to_value().to_string())),
+            source: Some(source),
+            document,
+        })
+    }
+
+    /// The folder in which a server is started, and the project folder.
+    fn folders(&self, name: &str, folders: &Folders) -> (PathBuf, Option<PathBuf>) {
+        if let Some(source) = &self.source {
+            let folder = source.folder(folders, self.document.is_of_project(name));
+            return (folder, source.project.clone());
+        }
+        // A program is resolved relative to the folder in which it starts.
+        let whole = std::path::absolute(&self.path).unwrap_or_else(|_| self.path.clone());
+        let folder = whole.parent().unwrap_or(Path::new(""));
+        // Clients start a server in the project folder, not in their own folder inside it.
+        let is_of_client = folder
+            .file_name()
+            .is_some_and(|name| OF_CLIENTS.map(OsStr::new).contains(&name));
+        let folder = folder.parent().filter(|_| is_of_client).unwrap_or(folder);
+        let project = Some(folder).filter(|folder| !folder.as_os_str().is_empty());
+        (folder.to_owned(), project.map(Path::to_owned))
+    }
+
+    /// Returns a server that the user uses now. Asks whether the user agrees to a file that was found.
+    fn target(self, name: &str, folders: &Folders) -> Result<Target, Error> {
+        let (folder, project) = self.folders(name, folders);
+        let path = &self.path;
+        let in_file = |error| within(path, error);
+        let listed = ListedServer::find(self.document, name, path, &folder, project.as_deref());
+        let listed = listed.map_err(in_file)?;
+        let is_told = match &self.found {
+            Some(found) => found.agree(&listed.written().map_err(in_file)?, listed.names())?,
+            None => false,
+        };
+        listed.remark();
+        let target = listed.target().map_err(in_file)?;
+        Ok(Target { is_told, ..target })
+    }
+}
+
+fn read(
+    path: &Path,
+    shape: Option<&EntryShape>,
+    text: &str,
+    here: &Path,
+) -> Result<Document, Error> {
+    let read = Document::read(text, path, shape, Some(here));
+    read.map_err(|error| within(path, unreadable(error)))
 }
 
 enum Meaning {
@@ -363,13 +449,19 @@ fn nothing_more(words: &[String]) -> Result<(), Error> {
 
 /// Whether the default file of servers has a server with this name. `None` if the file cannot be read.
 fn is_listed(name: &str) -> Option<bool> {
-    let file = folders()
-        .ok()
-        .and_then(|folders| find_upward(&folders.here));
-    let Some(file) = file else { return Some(false) };
-    let text = text_file::read_at(&file).ok()?;
-    let document = Document::read(&text, &file, None, None).ok()?;
-    Some(document.names().any(|known| known == name))
+    match default_file() {
+        None => Some(false),
+        Some((_, names)) => Some(names?.iter().any(|known| known == name)),
+    }
+}
+
+/// The default file of servers, and the names in it. The names are `None` if the file cannot be read.
+fn default_file() -> Option<(PathBuf, Option<Vec<String>>)> {
+    let file = find_upward(&folders().ok()?.here)?;
+    let text = text_file::read_at(&file).ok();
+    let document = text.and_then(|text| Document::read(&text, &file, None, None).ok());
+    let names = document.map(|document| document.names().map(str::to_owned).collect());
+    Some((file, names))
 }
 
 /// The command that runs this file, if it is a program. A word that may be a name or a host runs no program: the
@@ -403,33 +495,12 @@ fn is_executable(_: &Path) -> bool {
     true
 }
 
-fn configured(file: &Path, shape: Option<&EntryShape>) -> Result<String, Error> {
-    let text = match shape {
-        None => text_file::read_at(file),
-        Some(_) => read_at(file),
-    };
-    text.map_err(|error| {
-        Error::unread(file, error).hint(
-            "--config takes a file such as mcp.json; `askback servers` lists those found here.",
-        )
-    })
-}
-
 /// The error if no server is named. It lists the servers of the default file.
 fn unnamed() -> Error {
-    let file = folders()
-        .ok()
-        .and_then(|folders| find_upward(&folders.here));
-    let names = file.as_ref().and_then(|file| {
-        let text = text_file::read_at(file).ok()?;
-        let document = Document::read(&text, file, None, None).ok()?;
-        let names: Vec<_> = document.names().map(str::to_owned).collect();
-        (!names.is_empty()).then(|| names.join(", "))
-    });
-    let error = match (file, names) {
-        (Some(file), Some(names)) => {
+    let error = match default_file() {
+        Some((file, Some(names))) if !names.is_empty() => {
             let words = words!("no server is named; {} has these:", given(file.display()));
-            Error::usage(words).quoting(names)
+            Error::usage(words).quoting(names.join(", "))
         }
         _ => Error::usage("no server is named"),
     };
@@ -447,56 +518,8 @@ pub fn folders() -> Result<Folders, Error> {
     })
 }
 
-fn of_client(client: &'static KnownClient, name: &str, folders: &Folders) -> Result<Target, Error> {
-    let mut known = Vec::new();
-    for source in client.sources(folders) {
-        let found = Found::of_client(source.path.clone())?;
-        let read = Document::read(
-            found.text(),
-            &source.path,
-            Some(&client.entry),
-            Some(&folders.here),
-        );
-        let document = read.map_err(|error| within(&source.path, unreadable(error)))?;
-        if document.server(name).is_none() {
-            known.extend(document.names().map(str::to_owned));
-            continue;
-        }
-        let found = found.saying(document.to_value().to_string());
-        let folder = source.folder(folders, document.is_of_project(name));
-        let listed = ListedServer::find(
-            document,
-            name,
-            &source.path,
-            &folder,
-            source.project.as_deref(),
-        )
-        .map_err(|error| within(&source.path, error))?;
-        let written = listed
-            .written()
-            .map_err(|error| within(&source.path, error))?;
-        let is_told = found.agree(&written, listed.names())?;
-        return Ok(Target {
-            is_told,
-            ..used(&listed, &source.path)?
-        });
-    }
-    let error = words!("{} has no server called `{}`", client.name, given(name));
-    let error = Error::usage(error).hint("askback servers lists those of all clients.");
-    Err(match known.is_empty() {
-        true => error,
-        false => error.quoting(known.join(", ")),
-    })
-}
-
 fn unreadable(Unreadable(why): Unreadable) -> Error {
     Error::usage("it is not a file of servers:").quoting(why)
-}
-
-/// The server that the user uses now.
-fn used(listed: &ListedServer, file: &Path) -> Result<Target, Error> {
-    listed.remark();
-    listed.target().map_err(|error| within(file, error))
 }
 
 pub fn find_upward(folder: &Path) -> Option<PathBuf> {
@@ -509,38 +532,6 @@ pub fn find_upward(folder: &Path) -> Option<PathBuf> {
 /// Client folders within a project folder.
 const OF_CLIENTS: [&str; 5] = [".codex", ".cursor", ".gemini", ".qwen", ".vscode"];
 
-fn in_file(
-    file: &Path,
-    shape: Option<&EntryShape>,
-    text: &str,
-    name: &str,
-) -> Result<ListedServer, Error> {
-    // A program is resolved relative to the folder in which it starts.
-    let whole = std::path::absolute(file).unwrap_or_else(|_| file.to_owned());
-    let folder = whole.parent().unwrap_or(Path::new(""));
-    // Clients start a server in the project folder, not in their own folder inside it.
-    let is_of_client = folder
-        .file_name()
-        .is_some_and(|name| OF_CLIENTS.map(OsStr::new).contains(&name));
-    let folder = folder.parent().filter(|_| is_of_client).unwrap_or(folder);
-    from_file(file, shape, text, name, folder).map_err(|error| within(file, error))
-}
-
-/// The server `name` of a file, started in `folder`. Errors quote the file as peer text, because the user may not have
-/// agreed to the file yet.
-fn from_file(
-    file: &Path,
-    shape: Option<&EntryShape>,
-    text: &str,
-    name: &str,
-    folder: &Path,
-) -> Result<ListedServer, Error> {
-    let here = std::env::current_dir().ok();
-    let document = Document::read(text, file, shape, here.as_deref()).map_err(unreadable)?;
-    let workspace = Some(folder).filter(|folder| !folder.as_os_str().is_empty());
-    ListedServer::find(document, name, file, folder, workspace)
-}
-
 fn within(file: &Path, error: Error) -> Error {
     Error {
         message: words!("{}: {}", given(file.display()), error.message),
@@ -550,8 +541,6 @@ fn within(file: &Path, error: Error) -> Error {
 
 #[cfg(test)]
 mod tests {
-    use askback_host::text::PeerText;
-
     use super::*;
     use crate::{
         sign_in::SignInEntry,
@@ -565,15 +554,15 @@ mod tests {
             "bare": {"command": "server"},
             "own": {"command": "bin/server"},
             "remote": {"type": "http", "url": "https://example.com/mcp", "headers": {"Authorization": "Bearer x"}},
-            "private": {"url": "https://example.com/mcp", "oauth": {"clientId": "mine", "issuer": "https://auth.example.com", "scopes": ["read"], "callbackPort": 4321, "x": 1}},
-            "secret": {"url": "https://me:secret@example.com/mcp"},
-            "odd": {"url": "https://example.com/mcp", "headers": {"Mcp-Session-Id": "1"}},
-            "empty": {}
+            "private": {"url": "https://example.com/mcp", "oauth": {"clientId": "mine", "issuer": "https://auth.example.com", "scopes": ["read"], "callbackPort": 4321, "x": 1}}
         }
     }"#;
 
     fn from_file(text: &str, name: &str, folder: &Path) -> Result<Target, Error> {
-        super::from_file(Path::new("mcp.json"), None, text, name, folder)?.target()
+        let file = Path::new("mcp.json");
+        let document = read(file, None, text, folder)?;
+        let project = Some(folder).filter(|folder| !folder.as_os_str().is_empty());
+        ListedServer::find(document, name, file, folder, project)?.target()
     }
 
     #[test]
@@ -623,37 +612,6 @@ mod tests {
     }
 
     #[test]
-    fn a_server_that_cannot_be_started_is_refused() {
-        #[track_caller]
-        fn check(json: &str, name: &str, says: &str) {
-            let error = from_file(json, name, Path::new("")).expect_err("it cannot be started");
-            let quoted = error.quoted.as_ref().map_or("", PeerText::raw);
-            let told = format!("{error}\n{quoted}");
-            assert!(told.contains(says), "{told}");
-        }
-        check(
-            FILE,
-            "trave",
-            "no server is called `trave`; the servers are:\nbare, empty, odd, own, private, remote, secret, travel",
-        );
-        check(FILE, "secret", "the URL holds a name or a password");
-        check(FILE, "odd", "is set by the transport");
-        check(
-            FILE,
-            "empty",
-            "server `empty` has no `command` and no `url`",
-        );
-        check(r#"{"mcpServers": {}}"#, "x", "It names no server at all.");
-        check("{}", "x", "it has no `mcpServers` and no `servers`");
-        check("nonsense", "x", "line 1 column");
-        check(
-            r#"{"mcpServers": {"x": {"args": "a"}}}"#,
-            "x",
-            "args: expected a list, got a text",
-        );
-    }
-
-    #[test]
     fn options_choose_the_server() {
         #[track_caller]
         fn check(args: TargetArgs, name: &str) {
@@ -661,23 +619,13 @@ mod tests {
             assert_eq!(target.name, name);
         }
         let command = vec!["/usr/bin/server.py".to_owned(), "-x".to_owned()];
-        check(
-            TargetArgs {
-                command: command.clone(),
-                ..TargetArgs::default()
-            },
-            "server",
-        );
-        let name = Some("mine".to_owned());
-        check(
-            TargetArgs {
-                command,
-                name,
-                ..TargetArgs::default()
-            },
-            "mine",
-        );
-
+        let started = |name: Option<&str>| TargetArgs {
+            command: command.clone(),
+            name: name.map(str::to_owned),
+            ..TargetArgs::default()
+        };
+        check(started(None), "server");
+        check(started(Some("mine")), "mine");
         let error = TargetArgs::default()
             .target()
             .expect_err("no server is named");

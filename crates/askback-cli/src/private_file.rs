@@ -151,8 +151,8 @@ mod tests {
 
     #[test]
     fn another_file_in_the_folder_is_left_alone() {
-        let folder = std::env::temp_dir().join(format!("askback-private-{}", std::process::id()));
-        make_folder(&folder).expect("it is ours");
+        let temporary = tempfile::tempdir().expect("there is room");
+        let folder = temporary.path();
         let (file, beside) = (folder.join("mcp.json"), folder.join("mcp.new"));
         fs::write(&beside, "theirs").expect("it is ours");
         // A leftover from an earlier run.
@@ -162,8 +162,7 @@ mod tests {
             assert_eq!(fs::read_to_string(&file).expect("it is there"), text);
         }
         assert_eq!(fs::read_to_string(&beside).expect("it is there"), "theirs");
-        let names = fs::read_dir(&folder).expect("it is there").count();
+        let names = fs::read_dir(folder).expect("it is there").count();
         assert_eq!(names, 2);
-        fs::remove_dir_all(&folder).expect("it is ours");
     }
 }

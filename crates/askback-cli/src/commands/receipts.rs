@@ -7,7 +7,6 @@ use askback_host::{
     text::{self, given},
     words,
 };
-use serde_json::json;
 
 use super::print_as_json;
 use crate::{
@@ -52,7 +51,7 @@ pub fn run(args: ReceiptsArgs, outcome: &mut Outcome) -> Result<(), Error> {
     let chains = folder.chains().map_err(unreadable)?;
     outcome.faulty = chains.iter().any(|chain| chain.fault.is_some());
     if args.json {
-        return print_as_json(&json!(chains.iter().map(as_json).collect::<Vec<_>>()));
+        return print_as_json(&chains);
     }
     let mut page = out::stdout_page();
     for chain in &chains {
@@ -71,16 +70,16 @@ pub fn run(args: ReceiptsArgs, outcome: &mut Outcome) -> Result<(), Error> {
 
 /// Prints the receipts of a key, the newest last.
 fn put(page: &mut Page, chain: &ReceiptChain) {
-    page.say(Style::Strong, given(&chain.server).short());
+    page.say(Style::Strong, given(&chain.list.server).short());
     page.line(words!("  key {}", given(&chain.key)));
-    if chain.dropped > 0 {
+    if chain.list.dropped > 0 {
         page.line(words!(
             "  {} older ones are no longer in the list, which begins with number {}",
-            chain.dropped,
-            chain.dropped.saturating_add(1)
+            chain.list.dropped,
+            chain.list.dropped.saturating_add(1)
         ));
     }
-    for receipt in &chain.receipts {
+    for receipt in &chain.list.receipts {
         let took = receipt.answered_at.saturating_sub(receipt.shown_at);
         page.line(words!(
             "  {} {}, {}, answered after {}.{} s",
@@ -108,14 +107,4 @@ fn at(millis: u64) -> String {
 
 fn unreadable(error: std::io::Error) -> Error {
     Error::new(Kind::Server, "the receipts cannot be read:").quoting(error.to_string())
-}
-
-fn as_json(chain: &ReceiptChain) -> serde_json::Value {
-    json!({
-        "server": chain.server,
-        "key": chain.key,
-        "dropped": chain.dropped,
-        "fault": chain.fault,
-        "receipts": chain.receipts,
-    })
 }

@@ -8,7 +8,7 @@ use std::{
 
 use askback::Revision;
 use askback_host::{
-    page::{Page, out},
+    page::{Rows, out},
     text::given,
     words,
 };
@@ -26,7 +26,7 @@ use crate::{
         clients,
         file::{Action, Suite},
         report::{self, Format, Report},
-        run::{CaseRun, Runner, Verdict, plan},
+        run::{Runner, Verdict, plan},
     },
     target::Target,
     wire::Trace,
@@ -241,9 +241,18 @@ pub async fn run(mut args: TestArgs, outcome: &mut Outcome) -> Result<(), Error>
     let target = args.target_of(&suite)?;
     let mut session = args.session();
     session.role = args.role;
-    let mut lines = match (args.format, &args.output) {
-        (Some(_), None) => Lines::Stderr(out::stderr_page()),
-        _ => Lines::Stdout(out::stdout_page()),
+    // The standard output has the report.
+    let is_aside = args.format.is_some() && args.output.is_none();
+    let mut page = match is_aside {
+        true => out::stderr_page(),
+        false => out::stdout_page(),
+    };
+    let print = |rows: &Rows| match is_aside {
+        true => {
+            out::tell_rows(rows);
+            Ok(())
+        }
+        false => out::print(rows),
     };
     let began = Instant::now();
     let mut unwritten = Ok(());
@@ -251,7 +260,9 @@ pub async fn run(mut args: TestArgs, outcome: &mut Outcome) -> Result<(), Error>
     let cases = runner
         .run(&planned, |case| {
             if unwritten.is_ok() {
-                unwritten = lines.case(case);
+                let mut rows = report::case(&mut page, case);
+                rows.insert(0, page.take());
+                unwritten = rows.iter().try_for_each(print);
             }
         })
         .await?;
@@ -262,10 +273,10 @@ pub async fn run(mut args: TestArgs, outcome: &mut Outcome) -> Result<(), Error>
         cases: &cases,
         took: began.elapsed(),
     };
-    report::summary(lines.page(), &report);
-    lines.write()?;
+    report::summary(&mut page, &report);
+    print(&page.take())?;
     if let Some(format) = args.format {
-        write(&report, format, args.output.as_ref())?;
+        write_text(&report.written(format), format, args.output.as_ref())?;
     }
     outcome.tool_error = report.counts().failed > 0;
     outcome.broken = cases.iter().find_map(|case| match &case.verdict {
@@ -273,43 +284,6 @@ pub async fn run(mut args: TestArgs, outcome: &mut Outcome) -> Result<(), Error>
         _ => None,
     });
     Ok(())
-}
-
-enum Lines {
-    Stdout(Page),
-    Stderr(Page),
-}
-
-impl Lines {
-    fn page(&mut self) -> &mut Page {
-        match self {
-            Self::Stdout(page) | Self::Stderr(page) => page,
-        }
-    }
-
-    fn case(&mut self, case: &CaseRun<'_>) -> Result<(), Error> {
-        let shown = report::case(self.page(), case);
-        self.write()?;
-        for rows in &shown {
-            match self {
-                Self::Stdout(_) => out::print(rows)?,
-                Self::Stderr(_) => out::tell_rows(rows),
-            }
-        }
-        Ok(())
-    }
-
-    fn write(&mut self) -> Result<(), Error> {
-        match self {
-            Self::Stdout(page) => out::print(&page.take())?,
-            Self::Stderr(page) => out::tell(page),
-        }
-        Ok(())
-    }
-}
-
-fn write(report: &Report<'_>, format: Format, file: Option<&PathBuf>) -> Result<(), Error> {
-    write_text(&report.written(format), format, file)
 }
 
 /// Writes a report for programs to a file, or to the standard output if there is no file.

@@ -24,6 +24,7 @@ pub enum SecretPlace {
 /// The list of credentials: a file that only its owner can read, or memory for one run.
 #[derive(Debug)]
 pub enum Records {
+    /// The file need not exist yet.
     At(PathBuf),
     InMemory(Mutex<All>),
 }
@@ -53,16 +54,6 @@ impl SecretPlace {
 }
 
 impl Records {
-    /// Uses a file. It need not exist yet.
-    pub fn at(path: PathBuf) -> Self {
-        Self::At(path)
-    }
-
-    /// Uses memory, for this run only.
-    pub fn in_memory() -> Self {
-        Self::InMemory(Mutex::default())
-    }
-
     pub fn path(&self) -> Option<&Path> {
         match self {
             Self::At(path) => Some(path),

@@ -7,8 +7,6 @@ use keyring::{Entry, Error};
 
 const SERVICE: &str = "askback";
 
-pub(super) const ABSENT: &str = "There is no keyring here.";
-
 pub(super) fn load(key: &str) -> io::Result<Option<Secret>> {
     match entry(key)?.get_password() {
         Ok(secret) => Ok(Some(Secret::new(secret))),

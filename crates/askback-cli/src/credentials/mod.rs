@@ -6,7 +6,11 @@ mod file;
 mod keyring;
 mod lock;
 
-use std::{fmt, io, path::PathBuf, sync::Arc};
+use std::{
+    fmt, io,
+    path::PathBuf,
+    sync::{Arc, Mutex},
+};
 
 use askback::{
     BoxFuture,
@@ -52,14 +56,14 @@ impl Vault {
     /// secret is stored in a place.
     pub fn open(place: Place, tell: impl Fn(&str) + Send + Sync + 'static) -> Result<Self, Error> {
         let records = match (place, path()) {
-            (Place::Nowhere, _) => Records::in_memory(),
-            (_, Some(path)) => Records::at(path),
+            (Place::Nowhere, _) => Records::InMemory(Mutex::default()),
+            (_, Some(path)) => Records::At(path),
             (Place::File, None) => {
                 return Err(Error::usage("no folder to store credentials in")
                     .hint("Set HOME, or XDG_STATE_HOME."));
             }
             // Most servers require no sign-in.
-            (Place::Auto, None) => Records::in_memory(),
+            (Place::Auto, None) => Records::InMemory(Mutex::default()),
         };
         Ok(Self::of(place, records, tell))
     }
@@ -140,13 +144,7 @@ impl Vault {
             (_, Some(path)) if in_keyring => {
                 format!("Sign-ins are stored in the keyring of this system; {path} lists them.")
             }
-            (Place::File, Some(path)) => {
-                format!("Sign-ins are stored in {path}, which only you can read.")
-            }
-            (Place::Auto, Some(path)) => {
-                let why = in_keyring::ABSENT;
-                format!("{why} Sign-ins are stored in {path}, which only you can read.")
-            }
+            (_, Some(path)) => format!("Sign-ins are stored in {path}, which only you can read."),
         })
     }
 
@@ -223,8 +221,6 @@ mod in_keyring {
 
     use askback::authorization::Secret;
 
-    pub(super) const ABSENT: &str = "This build does not use a keyring.";
-
     pub(super) fn load(_: &str) -> io::Result<Option<Secret>> {
         Err(none())
     }
@@ -254,28 +250,6 @@ mod tests {
 
     use super::*;
 
-    /// A folder that is deleted on drop.
-    struct Folder(PathBuf);
-
-    impl Folder {
-        fn new(name: &str) -> Self {
-            let name = format!("askback-credentials-{name}-{}", std::process::id());
-            let folder = std::env::temp_dir().join(name);
-            fs::create_dir_all(&folder).expect("the temporary folder can be written");
-            Self(folder)
-        }
-
-        fn path(&self, name: &str) -> PathBuf {
-            self.0.join(name)
-        }
-    }
-
-    impl Drop for Folder {
-        fn drop(&mut self) {
-            let _ = fs::remove_dir_all(&self.0);
-        }
-    }
-
     fn mode(path: &Path) -> u32 {
         let metadata = fs::metadata(path).expect("it is there");
         metadata.permissions().mode() & 0o777
@@ -284,12 +258,12 @@ mod tests {
     // Shows AZ-46, AS-05, AZ25-27.
     #[test]
     fn nobody_else_reads_it() {
-        let scratch = Folder::new("mode");
-        let path = scratch.path("askback/credentials.json");
-        let records = Records::at(path.clone());
+        let scratch = tempfile::tempdir().expect("there is room");
+        let path = scratch.path().join("askback/credentials.json");
+        let records = Records::At(path.clone());
         assert!(records.read().expect("there is none yet").is_empty());
         // A leftover draft that other users can write is replaced.
-        fs::create_dir_all(scratch.path("askback")).expect("the folder is ours");
+        fs::create_dir_all(scratch.path().join("askback")).expect("the folder is ours");
         let draft = path.with_file_name(".credentials.json.askback-new");
         fs::write(&draft, "").expect("the folder is ours");
         fs::set_permissions(&draft, fs::Permissions::from_mode(0o666)).expect("the file is ours");
@@ -314,9 +288,9 @@ mod tests {
 
     #[test]
     fn many_tasks_may_change_the_file_at_once() {
-        let scratch = Folder::new("many");
-        let path = scratch.path("credentials.json");
-        let records = Arc::new(Records::at(path));
+        let scratch = tempfile::tempdir().expect("there is room");
+        let path = scratch.path().join("credentials.json");
+        let records = Arc::new(Records::At(path));
         let threads: Vec<_> = (0..8)
             .map(|thread| {
                 let records = Arc::clone(&records);
@@ -338,9 +312,9 @@ mod tests {
     // Two vaults with the same file behave like two processes.
     #[tokio::test]
     async fn a_key_is_locked_by_one_task_at_a_time() {
-        let scratch = Folder::new("locked");
+        let scratch = tempfile::tempdir().expect("there is room");
         let vault = || {
-            let records = Records::at(scratch.path("askback/credentials.json"));
+            let records = Records::At(scratch.path().join("askback/credentials.json"));
             Vault::of(Place::File, records, |_| {})
         };
         async fn lock(vault: &Vault, key: &CredentialKey) -> Option<KeyLock> {
@@ -372,7 +346,9 @@ mod tests {
         // A caller that stopped waiting does not hold the lock.
         drop(held);
         assert!(lock(&other, &key).await.is_some());
-        for file in fs::read_dir(scratch.path("askback/credentials.locks")).expect("it was made") {
+        for file in
+            fs::read_dir(scratch.path().join("askback/credentials.locks")).expect("it was made")
+        {
             let path = file.expect("it can be read").path();
             assert_eq!(
                 (mode(&path), fs::read(&path).ok()),

@@ -134,9 +134,6 @@ impl Repl<'_> {
             None => None,
         };
         let Some(at) = at else {
-            if let Some(files) = &mut self.files {
-                files.reset();
-            }
             return self.restart().await;
         };
         if self.turn_to(at).is_ok() {
@@ -474,9 +471,9 @@ impl Repl<'_> {
     pub(super) async fn rebuilt(&mut self, changed: &ChangedFiles) -> Result<(), Error> {
         let page = self.page();
         page.blank();
-        if changed.is_aside {
+        if changed.is_too_often {
             let words = words!(
-                "{} changed at each of the last starts, so it no longer restarts the server. If the server writes it, exclude it with --ignore GLOB; /restart watches it again.",
+                "{} changed, and the server was restarted several times by itself: /restart restarts it. If the server writes the file, exclude it with --ignore GLOB.",
                 changed.words()
             );
             page.note(Style::Dim, words);
@@ -488,16 +485,13 @@ impl Repl<'_> {
         if has_called
             && self
                 .files
-                .as_mut()
+                .as_ref()
                 .is_some_and(WatchedFiles::may_call_again)
         {
             restarted = self.again().await;
         } else if has_called {
             let words = "The last call was made again several times by itself, so it waits for you: /again makes it.";
             self.page().note(Style::Plain, words);
-        }
-        if let Some(files) = &mut self.files {
-            files.started();
         }
         restarted
     }

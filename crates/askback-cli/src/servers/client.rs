@@ -2,14 +2,14 @@
 
 use std::{
     env,
-    fs::File,
+    fs::{self, File},
     io::{self, Read},
     path::{Path, PathBuf},
 };
 
 use serde::Deserialize;
 
-use crate::known_clients::KnownClient;
+use crate::{known_clients::KnownClient, private_file};
 
 use self::Base::{Applications, Config, Home, Project};
 
@@ -164,4 +164,12 @@ pub fn read(file: File) -> io::Result<String> {
 
 pub fn read_at(path: &Path) -> io::Result<String> {
     read(File::open(path)?)
+}
+
+/// Replaces a file atomically. It keeps its permissions, and a symbolic link is kept.
+pub fn write(path: &Path, text: &str) -> io::Result<()> {
+    let path = fs::canonicalize(path)?;
+    let before = fs::metadata(&path)?;
+    private_file::write(&path, text)?;
+    fs::set_permissions(&path, before.permissions())
 }

@@ -252,18 +252,6 @@ mod tests {
     }
 
     #[test]
-    fn settings_need_no_servers() {
-        check("cursor", r#"{"theme": "x"}"#, json!({}));
-        check("gemini-cli", r#"{"theme": "x"}"#, json!({}));
-        check("goose", "GOOSE_MODEL: x", json!({}));
-        refuse(
-            "cursor",
-            r#"{"mcpServers": []}"#,
-            "its `mcpServers` is not an object",
-        );
-    }
-
-    #[test]
     fn a_project_has_servers_of_its_own() {
         let text = r#"{
             "mcpServers": {"a": {"command": "user"}, "b": {"command": "user"}},

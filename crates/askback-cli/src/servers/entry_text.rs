@@ -1,20 +1,16 @@
 //! Edits one entry in the text of a file. Comments, order and spaces elsewhere are kept.
 
-use std::{ops::Range, path::Path, str::FromStr as _};
+use std::{path::Path, str::FromStr as _};
 
 use jsonc_parser::{
     CollectOptions,
-    common::Ranged as _,
-    cst::{CstObject, CstRootNode},
+    cst::{CstInputValue, CstObject, CstRootNode},
     parse_to_ast,
 };
 use serde_json::{Map, Value};
 use toml_edit::{DocumentMut, Item};
 
-use super::{
-    document::{Unreadable, strict},
-    edit::input,
-};
+use super::document::{Unreadable, strict};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Format {
@@ -80,46 +76,18 @@ impl Format {
         }
     }
 
-    /// Changes the entry at a path to `after`. Unchanged members keep their text.
+    /// Changes the entry at a path to `after`, and checks that only the entry has changed. Unchanged members keep their
+    /// text.
     pub fn change(self, text: &str, path: &[String], after: &Value) -> Result<String, Unreadable> {
-        self.edit(text, path, after, |text, path| match self {
-            Self::Json => change_json(text, path, after),
-            Self::Toml => change_toml(text, path, after),
-            Self::Yaml => change_yaml(text, path, after),
-        })
-    }
-
-    /// Restores the text that the entry at a path has in `before`, an earlier text of the file.
-    pub fn restore(self, text: &str, path: &[String], before: &str) -> Result<String, Unreadable> {
-        let after = self.read(before).ok();
-        let after = after.and_then(|whole| at(&whole, path).cloned());
-        let after = after.ok_or_else(|| unreadable("the backup has no such entry"))?;
-        let before = before.trim_start_matches(BYTE_ORDER_MARK);
-        self.edit(text, path, &after, |text, path| match self {
-            Self::Json => {
-                let (now, then) = (json_range(text, path)?, json_range(before, path)?);
-                splice(text, now, before, then)
-            }
-            Self::Toml => restore_toml(text, path, before),
-            Self::Yaml => {
-                let (now, then) = (yaml_range(text, path)?, yaml_range(before, path)?);
-                splice(text, now, before, then)
-            }
-        })
-    }
-
-    /// Edits a text, and checks that only the entry has changed.
-    fn edit(
-        self,
-        text: &str,
-        path: &[String],
-        after: &Value,
-        edit: impl FnOnce(&str, &[String]) -> Option<String>,
-    ) -> Result<String, Unreadable> {
         let malformed = |error: Malformed| Unreadable(error.why);
         let bare = text.trim_start_matches(BYTE_ORDER_MARK);
         let mut expected = self.read(bare).map_err(malformed)?;
-        let edited = edit(bare, path).ok_or_else(|| unreadable("there is no such entry"))?;
+        let edited = match self {
+            Self::Json => change_json(bare, path, after),
+            Self::Toml => change_toml(bare, path, after),
+            Self::Yaml => change_yaml(bare, path, after),
+        };
+        let edited = edited.ok_or_else(|| unreadable("there is no such entry"))?;
         let entry = path.iter().try_fold(&mut expected, |value, member| {
             value.as_object_mut()?.get_mut(member)
         });
@@ -131,6 +99,19 @@ impl Format {
         }
         let mark = text.strip_suffix(bare).unwrap_or_default();
         Ok(format!("{mark}{edited}"))
+    }
+
+    /// Restores the entry that is at a path in `before`, an earlier text of the file.
+    pub fn restore(self, text: &str, path: &[String], before: &str) -> Result<String, Unreadable> {
+        let entry = |text| at(&self.read(text).ok()?, path).cloned();
+        let lacks = || unreadable("the backup has no such entry");
+        let [now, then] = [entry(text), entry(before)];
+        let (now, then) = (now.ok_or_else(lacks)?, then.ok_or_else(lacks)?);
+        match self.change(before, path, &now) {
+            // Nothing else has changed.
+            Ok(changed) if changed == text => Ok(before.to_owned()),
+            _ => self.change(text, path, &then),
+        }
     }
 }
 
@@ -149,21 +130,6 @@ fn position(text: &str, at: usize) -> (usize, usize) {
     let start = before.rfind('\n').map_or(0, |end| end.saturating_add(1));
     let column = before[start..].chars().count().saturating_add(1);
     (line, column)
-}
-
-fn splice(text: &str, now: Range<usize>, before: &str, then: Range<usize>) -> Option<String> {
-    let (start, end) = (text.get(..now.start)?, text.get(now.end..)?);
-    Some([start, before.get(then)?, end].concat())
-}
-
-fn json_range(text: &str, path: &[String]) -> Option<Range<usize>> {
-    let read = parse_to_ast(text, &CollectOptions::default(), &strict()).ok()?;
-    let mut value = &read.value?;
-    for member in path {
-        value = &value.as_object()?.get(member)?.value;
-    }
-    let range = value.range();
-    Some(range.start..range.end)
 }
 
 fn change_json(text: &str, path: &[String], after: &Value) -> Option<String> {
@@ -188,17 +154,32 @@ fn change_json(text: &str, path: &[String], after: &Value) -> Option<String> {
     Some(root.to_string())
 }
 
-fn toml_table<'a>(document: &'a mut DocumentMut, path: &[String]) -> Option<&'a mut Item> {
-    let whole = document.as_item_mut();
-    path.iter()
-        .try_fold(whole, |item, member| item.get_mut(member))
+fn input(value: &Value) -> CstInputValue {
+    match value {
+        Value::Null => CstInputValue::Null,
+        Value::Bool(it) => CstInputValue::Bool(*it),
+        Value::Number(number) => CstInputValue::Number(number.to_string()),
+        Value::String(text) => CstInputValue::String(text.clone()),
+        Value::Array(values) => CstInputValue::Array(values.iter().map(input).collect()),
+        Value::Object(members) => {
+            let members = members.iter();
+            CstInputValue::Object(
+                members
+                    .map(|(name, value)| (name.clone(), input(value)))
+                    .collect(),
+            )
+        }
+    }
 }
 
 fn change_toml(text: &str, path: &[String], after: &Value) -> Option<String> {
     let mut document: DocumentMut = text.parse().ok()?;
     let before = Format::Toml.read(text).ok()?;
     let before = at(&before, path)?.as_object()?;
-    let entry = toml_table(&mut document, path)?.as_table_like_mut()?;
+    let entry = path
+        .iter()
+        .try_fold(document.as_item_mut(), |item, member| item.get_mut(member))?;
+    let entry = entry.as_table_like_mut()?;
     for name in before.keys() {
         if after.get(name).is_none() {
             entry.remove(name);
@@ -246,14 +227,6 @@ fn toml_value(value: &Value) -> Option<toml_edit::Value> {
     })
 }
 
-fn restore_toml(text: &str, path: &[String], before: &str) -> Option<String> {
-    let mut document: DocumentMut = text.parse().ok()?;
-    let mut before: DocumentMut = before.parse().ok()?;
-    let original = toml_table(&mut before, path)?.clone();
-    *toml_table(&mut document, path)? = original;
-    Some(document.to_string())
-}
-
 fn yaml_mapping(text: &str, path: &[String]) -> Option<(yaml_edit::Document, yaml_edit::Mapping)> {
     let document = yaml_edit::Document::from_str(text).ok()?;
     let mut mapping = document.as_mapping()?;
@@ -261,13 +234,6 @@ fn yaml_mapping(text: &str, path: &[String]) -> Option<(yaml_edit::Document, yam
         mapping = mapping.get_mapping(member.as_str())?;
     }
     Some((document, mapping))
-}
-
-fn yaml_range(text: &str, path: &[String]) -> Option<Range<usize>> {
-    let (_, mapping) = yaml_mapping(text, path)?;
-    let range = mapping.byte_range();
-    let [start, end] = [range.start, range.end].map(usize::try_from);
-    Some(start.ok()?..end.ok()?)
 }
 
 fn change_yaml(text: &str, path: &[String], after: &Value) -> Option<String> {

@@ -45,7 +45,7 @@ pub enum Missing {
 const MOST: usize = 1 << 20;
 
 #[derive(Debug, PartialEq, Eq)]
-enum Part<'a> {
+pub(super) enum Part<'a> {
     Plain(&'a str),
     Variable(&'a str, Option<&'a str>),
     Input(&'a str),
@@ -172,7 +172,7 @@ impl Values {
 }
 
 /// Splits a text at its variables. Text that does not look like a variable, such as a shell's `${1##*/}`, is unchanged.
-fn parts(text: &str) -> Vec<Part<'_>> {
+pub(super) fn parts(text: &str) -> Vec<Part<'_>> {
     let mut parts = Vec::new();
     let mut from = 0;
     let mut at = 0;

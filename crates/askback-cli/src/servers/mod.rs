@@ -5,7 +5,6 @@
 
 mod client;
 mod document;
-mod edit;
 mod entry;
 mod entry_text;
 mod expand;
@@ -14,9 +13,8 @@ mod name;
 mod secrets;
 mod terminal;
 
-pub use client::{ConfigFile, Folders, Source, read, read_at};
+pub use client::{ConfigFile, Folders, Source, read, read_at, write};
 pub use document::{Document, Unreadable, unused};
-pub use edit::write;
 pub use entry::{EntryShape, HOLD, NotWrapped};
 pub use entry_text::{Format, Malformed, at};
 pub use expand::{Missing, Names, Values};

@@ -1,5 +1,6 @@
 //! Hides the secrets of a server's command when it is shown.
 
+use super::expand::{Part, parts};
 use crate::secret::{after_scheme, is_in, is_setting};
 
 /// Stands for a value that may be a secret.
@@ -38,36 +39,14 @@ pub fn conceal_url(url: &str) -> &str {
     }
 }
 
-/// A text without its variables, but with their default values. The shell's `$NAME` is also a variable.
+/// A text without its variables, but with their default values.
 fn literal(text: &str) -> String {
-    let mut literal = String::with_capacity(text.len());
-    let mut rest = text;
-    while let Some((before, after)) = rest.split_once('$') {
-        literal.push_str(before);
-        let inside = after
-            .strip_prefix('{')
-            .and_then(|inside| inside.split_once('}'));
-        if let Some((inside, after)) = inside {
-            if inside
-                .split_once(":-")
-                .is_some_and(|(_, default)| !default.is_empty())
-            {
-                literal.push_str(inside);
-            }
-            rest = after;
-            continue;
-        }
-        let is_name = |c: char| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_';
-        let end = after.find(|c| !is_name(c)).unwrap_or(after.len());
-        let goes_on = after[end..].starts_with(char::is_alphanumeric);
-        if end == 0 || goes_on || after.starts_with(|c: char| c.is_ascii_digit()) {
-            literal.push('$');
-            rest = after;
-        } else {
-            rest = &after[end..];
-        }
-    }
-    literal + rest
+    let parts = parts(text).into_iter().map(|part| match part {
+        Part::Plain(text) | Part::Unknown(text) => text.to_owned(),
+        Part::Variable(name, Some(default)) if !default.is_empty() => format!("{name}:-{default}"),
+        Part::Variable(..) | Part::Input(_) | Part::Known(_) => String::new(),
+    });
+    parts.collect()
 }
 
 /// Whether a text is only a name, and not the beginning of a value that contains `=`.

@@ -20,7 +20,7 @@ use serde_json::{Map, Value};
 
 use super::{
     expect::{self, Expect},
-    server::Server,
+    server::{self, Server},
 };
 use crate::session;
 
@@ -145,6 +145,7 @@ impl Case {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct SuiteText {
+    #[serde(default, deserialize_with = "server::read")]
     server: Option<Server>,
     #[serde(default)]
     revisions: Revisions,
@@ -398,115 +399,42 @@ cases:
 
     #[test]
     fn a_mistake_is_told_with_its_place() {
-        #[track_caller]
-        fn check(text: &str, told: &str) {
-            let error = suite(text).expect_err("a mistake").to_string();
-            assert_eq!(error, told);
+        // The members of a case, or a whole suite.
+        const MISTAKES: &str = "
+            cases: [] => cases: a suite needs `cases`
+            cases: [{call: x}] => cases[0]: `name` is missing
+            cases: [{name: ' ', call: x}] => cases[0]: a case needs a `name`
+            cases: [{name: a, call: x}, {name: a, call: y}] => cases: cases 1 and 2 are both called `a`
+            fresh: true => cases[0]: a case needs one of `call`, `prompt`, `read` and `list`
+            call: x, read: y => cases[0]: a case needs one of `call`, `prompt`, `read` and `list`
+            call: x, call: y => cases[0]: `call` is given twice
+            read: x, arguments: {} => cases[0]: `arguments` go with `call` and `prompt`
+            call: x, arguments: {n: 1, n: 2} => cases[0].arguments: `n` is given twice
+            call: x, answers: [{when: {}}] => cases[0].answers[0]: a rule needs one of `accept: {field: value}`, `decline: true` and `cancel: true`
+            call: x, expect: {error: {}, text: a} => cases[0].expect: `error` is expected in place of a result: without `text`, `result`, `structured` and `failed`
+            call: x, expect: {structured: {total: 1}} => cases[0].expect.structured.total: `total` is not a place in JSON: write a pointer such as /total
+            call: x, expect: {text: {matches: '('}} => cases[0].expect.text.matches: `(` is not a regular expression
+            call: x, expect: {under: 2h} => cases[0].expect.under: expected at most `60m`
+            call: x, expect: {text: {not: {length: x}}} => cases[0].expect.text.not.length: expected a whole number from 0 on, got a text
+            call: x, expect: {questions: {key: a}} => cases[0].expect.questions: expected a number of questions, or a list of them, got an object
+            call: x, revisions: 2025 => cases[0].revisions: expected `all`, a revision, or a list of revisions, got a number
+            call: x, revisions: [2025-06-19] => cases[0].revisions[0]: the revisions are 2024-11-05, 2025-03-26, 2025-06-18, 2025-11-25, 2026-07-28
+            before: [{name: b, list: tools, fresh: true}] => before: a request of `before` has no `revisions`, `fresh` or `roots`: it is made on each server
+            server: {} => server: a server needs a `command`, a `url`, or the `name` of one of mcp.json
+            server: {url: 'http://x', cwd: y} => server: `env` and `cwd` go with a `command`
+        ";
+        for mistake in MISTAKES.trim().lines() {
+            let (text, told) = mistake.trim().split_once(" => ").expect("a row");
+            let text = match text.split_once(':').expect("a member").0 {
+                "cases" => text.to_owned(),
+                "before" | "server" => format!("{text}\ncases: [{{name: a, call: x}}]"),
+                _ => format!("cases: [{{name: a, {text}}}]"),
+            };
+            let error = suite(&text).expect_err("a mistake").to_string();
+            let place = error.strip_prefix(told).unwrap_or_default();
+            assert!(place.starts_with(" at line 1 column "), "{error}");
         }
-        let case = |of: &str| format!("cases:\n  - name: a\n{of}");
-        let one = "a case needs one of `call`, `prompt`, `read` and `list`";
-        check("{}", "`cases` is missing at line 1");
-        check(
-            "cases: []",
-            "cases: a suite needs `cases` at line 1 column 8",
-        );
-        check(
-            "cases:\n  - call: x\n",
-            "cases[0]: `name` is missing at line 2 column 5",
-        );
-        check(
-            "cases:\n  - {name: ' ', call: x}\n",
-            "cases[0]: a case needs a `name` at line 2 column 5",
-        );
-        check(&case(""), &format!("cases[0]: {one} at line 2 column 5"));
-        check(
-            &case("    call: x\n    read: y\n"),
-            &format!("cases[0]: {one} at line 2 column 5"),
-        );
-        check(
-            &case("    call: x\n    call: y\n"),
-            "cases[0]: `call` is given twice at line 2 column 5",
-        );
-        check(
-            &case("    call: x\n  - name: a\n    call: x\n"),
-            "cases: cases 1 and 2 are both called `a` at line 2 column 3",
-        );
-        check(
-            &case("    read: x\n    arguments: {}\n"),
-            "cases[0]: `arguments` go with `call` and `prompt` at line 2 column 5",
-        );
-        check(
-            &case("    call: x\n    answers:\n      - when: {}\n"),
-            "cases[0].answers[0]: a rule needs one of `accept: {field: value}`, `decline: true` and `cancel: true` \
-             at line 5 column 9",
-        );
-        check(
-            &case("    call: x\n    expect:\n      error: {}\n      text: a\n"),
-            "cases[0].expect: `error` is expected in place of a result: without `text`, `result`, `structured` \
-             and `failed` at line 5 column 7",
-        );
-        check(
-            &case("    call: x\n    expect:\n      structured: {total: 1}\n"),
-            "cases[0].expect.structured.total: `total` is not a place in JSON: write a pointer such as /total at line 5 column 27",
-        );
-        check(
-            &case("    call: x\n    expect:\n      structured: {$.paid: 1}\n"),
-            "cases[0].expect.structured.$.paid: JSON paths are not read: write a pointer such as /paid at line 5 column 28",
-        );
-        check(
-            &case("    call: x\n    expect: {text: {matches: '('}}\n"),
-            "cases[0].expect.text.matches: `(` is not a regular expression at line 4 column 30",
-        );
-        check(
-            &case("    call: x\n    expect: {under: 2h}\n"),
-            "cases[0].expect.under: expected at most `60m` at line 4 column 21",
-        );
-        check(
-            &case("    call: x\n    expect: {under: soon}\n"),
-            "cases[0].expect.under: expected a time such as `2s` or `500ms` at line 4 column 21",
-        );
-        check(
-            &case("    call: x\n    expect: {questions: [], text: {not: {length: x}}}\n"),
-            "cases[0].expect.text.not.length: expected a whole number from 0 on, got a text at line 4 column 50",
-        );
-        check(
-            &case("    call: x\n    expect: {questions: {key: a}}\n"),
-            "cases[0].expect.questions: expected a number of questions, or a list of them, got an object \
-             at line 4 column 25",
-        );
-        check(
-            &case("    call: x\n    arguments: {n: 1, n: 2}\n"),
-            "cases[0].arguments: `n` is given twice at line 4 column 16",
-        );
-        check(
-            &case("    call: x\n    revisions: 2025\n"),
-            "cases[0].revisions: expected `all`, a revision, or a list of revisions, got a number \
-             at line 4 column 16",
-        );
-        check(
-            &format!(
-                "before: [{{name: b, list: tools, fresh: true}}]\n{}",
-                case("    call: x\n")
-            ),
-            "before: a request of `before` has no `revisions`, `fresh` or `roots`: it is made on each server \
-             at line 1 column 9",
-        );
-        check(
-            &case("    call: x\n    revisions: [2025-06-19]\n"),
-            "cases[0].revisions[0]: the revisions are 2024-11-05, 2025-03-26, 2025-06-18, 2025-11-25, 2026-07-28 \
-             at line 4 column 17",
-        );
-        check(
-            &format!("server: {{}}\n{}", case("    call: x\n")),
-            "server: a server needs a `command`, a `url`, or the `name` of one of mcp.json \
-             at line 1 column 9",
-        );
-        check(
-            &format!(
-                "server: {{url: 'http://x', cwd: y}}\n{}",
-                case("    call: x\n")
-            ),
-            "server: `env` and `cwd` go with a `command` at line 1 column 9",
-        );
+        let error = suite("{}").expect_err("a mistake").to_string();
+        assert_eq!(error, "`cases` is missing at line 1");
     }
 }

@@ -35,7 +35,7 @@ use super::observe::{ObservedQuestion, QuestionMode, ReplyKind};
 use crate::{
     error::Error,
     private_file,
-    secret::{holds, is_in, is_name, is_setting},
+    secret::{is_in, is_name, is_setting},
     servers::conceal_args,
     session::Session,
     target::{Reach, Target},
@@ -121,7 +121,7 @@ struct RecordedCase {
     sampling: Vec<RecordedRule>,
     #[serde(skip_serializing_if = "is_default")]
     roots: Option<Vec<String>>,
-    expect: RecordedExpect,
+    expect: Map<String, Value>,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -129,32 +129,6 @@ struct RecordedRule {
     when: Map<String, Value>,
     #[serde(flatten)]
     act: Map<String, Value>,
-}
-
-#[derive(Debug, Clone, Default, Serialize)]
-struct RecordedExpect {
-    #[serde(skip_serializing_if = "is_default")]
-    failed: bool,
-    #[serde(skip_serializing_if = "is_default")]
-    text: Option<String>,
-    /// The structured content. It is written as conditions on its values, by JSON pointer.
-    #[serde(skip_serializing_if = "is_default")]
-    structured: Value,
-    #[serde(skip_serializing_if = "is_default")]
-    error: Map<String, Value>,
-    /// `None` if the same question was asked twice and answered differently.
-    #[serde(skip_serializing_if = "is_default")]
-    questions: Option<Vec<RecordedQuestion>>,
-}
-
-#[derive(Debug, Clone, PartialEq, Serialize)]
-struct RecordedQuestion {
-    #[serde(skip_serializing_if = "is_default")]
-    key: Option<String>,
-    mode: QuestionMode,
-    #[serde(skip_serializing_if = "is_default")]
-    fields: Vec<String>,
-    reply: ReplyKind,
 }
 
 fn is_default<T: Default + PartialEq>(value: &T) -> bool {
@@ -253,22 +227,27 @@ impl Recorder {
             .iter()
             .any(|(_, reply)| matches!(reply, Reply::Declined { .. } | Reply::Cancelled(_)));
         let fits = |text: &str| !is_refused && text.chars().nth(MAX_EXPECTED_CHARS).is_none();
+        let mut expect =
+            |member: &str, value: Value| drop(case.expect.insert(member.to_owned(), value));
         match end {
             Ok(result) => {
-                case.expect.failed = result.failed;
-                case.expect.text = Some(result.text.raw().to_owned()).filter(|text| fits(text));
-                if let Some(structured) = result.structured.filter(|it| fits(&it.to_string())) {
-                    case.expect.structured = self.expected(structured);
+                if result.failed {
+                    expect("failed", true.into());
+                }
+                if fits(result.text.raw()) {
+                    expect("text", result.text.raw().into());
+                }
+                let structured = result.structured.filter(|it| fits(&it.to_string()));
+                if let Some(structured) = structured.and_then(|it| self.secrets.conditions(it)) {
+                    expect("structured", structured.into());
                 }
             }
             Err(ClientError::Server(error)) => {
-                case.expect
-                    .error
-                    .insert("code".to_owned(), error.code.into());
+                let mut told = json!({"code": error.code});
                 if fits(&error.message) {
-                    let message = error.message.as_str().into();
-                    case.expect.error.insert("message".to_owned(), message);
+                    told["message"] = error.message.as_str().into();
                 }
+                expect("error", told);
             }
             Err(_) => {}
         }
@@ -308,20 +287,6 @@ impl Recorder {
         names.join(", ")
     }
 
-    /// The members of the structured content without secrets.
-    fn expected(&mut self, mut structured: Value) -> Value {
-        let mut rest = structured.clone();
-        self.secrets.remove_from(&mut rest);
-        match &mut structured {
-            Value::Object(members) => {
-                members.retain(|name, value| rest.get(name) == Some(value));
-                structured
-            }
-            whole if *whole == rest && !holds(whole) => rest,
-            _ => Value::Null,
-        }
-    }
-
     /// A case with these questions and answers, still without a request.
     fn answered(&mut self, noted: &[(Question, Reply)]) -> RecordedCase {
         let mut case = RecordedCase::default();
@@ -350,10 +315,13 @@ impl Recorder {
             }
             list.push(rule);
             if let Some(questions) = &mut questions {
-                questions.push(expected_question(asked));
+                questions.push(expected_question(&asked));
             }
         }
-        case.expect.questions = questions;
+        // Without them if the same question was asked twice and answered differently.
+        if let Some(questions) = questions {
+            case.expect.insert("questions".to_owned(), questions.into());
+        }
         case
     }
 
@@ -444,40 +412,20 @@ impl RecordedCase {
         if let Some(roots) = &mut case.roots {
             roots.retain(|path| !secrets.are_in(path));
         }
-        let expect = &mut case.expect;
-        expect.text.take_if(|text| secrets.are_in(text));
-        expect.structured = match expect.structured.take() {
-            Value::Object(members) => {
-                let mut conditions = Map::new();
-                for (name, value) in members {
-                    if secrets.are_in(&name) || secrets.are_within(&value) {
-                        secrets.names.insert(name);
-                        continue;
+        case.expect.retain(|_, value| match value {
+            Value::Object(parts) => {
+                parts.retain(|name, part| {
+                    let is_plain = !secrets.are_in(name) && !secrets.are_within(part);
+                    if !is_plain {
+                        secrets
+                            .names
+                            .insert(name.trim_start_matches('/').to_owned());
                     }
-                    let pointer = format!("/{}", name.replace('~', "~0").replace('/', "~1"));
-                    // A map would be read as a condition.
-                    let condition = match value {
-                        Value::Object(value) => json!({"equals": value}),
-                        value => value,
-                    };
-                    conditions.insert(pointer, condition);
-                }
-                Some(conditions).filter(|all| !all.is_empty()).into()
+                    is_plain
+                });
+                !parts.is_empty()
             }
-            Value::Null => Value::Null,
-            whole if secrets.are_within(&whole) => Value::Null,
-            whole => json!({"": whole}),
-        };
-        let message = expect.error.get("message");
-        if message.is_some_and(|text| secrets.are_within(text)) {
-            expect.error.remove("message");
-        }
-        let questions = &mut expect.questions;
-        questions.take_if(|questions| {
-            let mut texts = questions
-                .iter()
-                .flat_map(|it| it.key.iter().chain(&it.fields));
-            texts.any(|text| secrets.are_in(text))
+            value => !secrets.are_within(value),
         });
         Some(case)
     }
@@ -556,19 +504,21 @@ fn note(noted: &mut Vec<(Question, Reply)>, question: &Question, reply: &Reply) 
     }
 }
 
-fn expected_question(asked: ObservedQuestion) -> RecordedQuestion {
+fn expected_question(asked: &ObservedQuestion) -> Value {
     let reply = match (asked.reply, asked.mode) {
         // If no model is asked, the question is declined.
         (ReplyKind::Cancel | ReplyKind::Unanswered, QuestionMode::Sampling) => ReplyKind::Decline,
         (ReplyKind::Unanswered, _) => ReplyKind::Cancel,
         (reply, _) => reply,
     };
-    RecordedQuestion {
-        key: asked.key,
-        mode: asked.mode,
-        fields: asked.fields,
-        reply,
+    let mut expected = json!({"mode": asked.mode, "reply": reply});
+    if let Some(key) = &asked.key {
+        expected["key"] = key.as_str().into();
     }
+    if !asked.fields.is_empty() {
+        expected["fields"] = asked.fields.clone().into();
+    }
+    expected
 }
 
 /// The condition by which a rule recognizes a question. A message is matched by the start of its first line.
@@ -637,30 +587,13 @@ mod tests {
         protocol::Root,
     };
     use askback_host::model::{By, Why};
+    use tempfile::TempDir;
 
     use super::*;
 
-    struct Folder(PathBuf);
-
-    impl Folder {
-        fn new(name: &str) -> Self {
-            let name = format!("askback-record-{name}-{}", std::process::id());
-            let folder = std::env::temp_dir().join(name);
-            let _ = std::fs::remove_dir_all(&folder);
-            private_file::make_folder(&folder).expect("the temporary folder is ours");
-            Self(folder)
-        }
-
-        fn recorder(&self, file: &str) -> Recorder {
-            let target = Target::address("https://a.test/mcp").expect("it is a URL");
-            Recorder::new(&self.0.join(file), &target).expect("it is a new file")
-        }
-    }
-
-    impl Drop for Folder {
-        fn drop(&mut self) {
-            let _ = std::fs::remove_dir_all(&self.0);
-        }
+    fn recorder(folder: &TempDir) -> Recorder {
+        let target = Target::address("https://a.test/mcp").expect("it is a URL");
+        Recorder::new(&folder.path().join("suite.yaml"), &target).expect("it is a new file")
     }
 
     fn question(key: Option<&str>, ask: Ask) -> Question {
@@ -711,9 +644,8 @@ mod tests {
 
     /// The written case of a call with these questions and this end.
     fn case(noted: &[(Question, Reply)], end: RecordedEnd<'_>) -> Value {
-        let target = Target::address("https://a.test/mcp").expect("it is a URL");
-        let file = Path::new("nowhere/suite.yaml");
-        let mut recorder = Recorder::new(file, &target).expect("nothing is there");
+        let folder = tempfile::tempdir().expect("there is room");
+        let mut recorder = recorder(&folder);
         assert!(recorder.add(Request::Call("t", &Map::new()), noted, end));
         let suite: Value = yaml_serde::from_str(&recorder.text()).expect("it is YAML");
         suite["cases"][0].clone()
@@ -772,8 +704,8 @@ mod tests {
             json!({"trip": {"to": "Rome"}}),
             json!({"/trip": {"equals": {"to": "Rome"}}}),
         );
-        check(json!([1, 2]), json!({"": [1, 2]}));
         for nothing in [
+            json!([1, 2]),
             json!({}),
             json!({"long": "x".repeat(MAX_EXPECTED_CHARS)}),
             json!(null),
@@ -785,22 +717,14 @@ mod tests {
             json!({"a": 1, "b": "typed", "c": {"d": ["it was typed"]}, "typed": 2, "token": "x1", "e": {"apiKey": "x2"}, "f": "ghp_x"}),
             json!({"/a": 1}),
         );
-        for nothing in [
-            json!("ghp_x"),
-            json!([1, "ghp_x"]),
-            json!([{"token": "x1"}]),
-        ] {
-            check(nothing, Value::Null);
-        }
     }
 
     #[test]
     fn a_text_is_expected_unless_it_repeats_what_may_be_secret_in_structured_content() {
         #[track_caller]
         fn check(structured: Value, is_expected: bool, left_out: &[&str]) {
-            let target = Target::address("https://a.test/mcp").expect("it is a URL");
-            let file = Path::new("nowhere/suite.yaml");
-            let mut recorder = Recorder::new(file, &target).expect("nothing is there");
+            let folder = tempfile::tempdir().expect("there is room");
+            let mut recorder = recorder(&folder);
             let end = ended("it is hush").map(|end| RecordedResult {
                 structured: Some(structured),
                 ..end
@@ -835,23 +759,13 @@ mod tests {
             assert_eq!(found, &expected, "{case:#}");
         }
         let first = "/answers/0";
-        // A question is recognized by its key, or by the start of its message's first line.
+        // A question is recognized by the start of its message's first line.
         let yes = filled(json!({"a": "1"}));
-        let keyed = Question {
-            key: Some("k".to_owned()),
-            ..form("Which?", &["a"])
-        };
-        let rule = json!({"when": {"key": "k"}, "accept": {"a": "1"}});
-        check(&[(keyed, yes.clone())], first, rule);
         let long = form(&"é".repeat(MAX_MESSAGE_CHARS + 1), &["a"]);
         let when = json!({"message": "é".repeat(MAX_MESSAGE_CHARS)});
         check(&[(long, yes.clone())], "/answers/0/when", when);
-        let lines = form("One\ntwo", &["a"]);
-        check(
-            &[(lines, yes)],
-            "/answers/0/when",
-            json!({"message": "One"}),
-        );
+        let when = json!({"message": "One"});
+        check(&[(form("One\ntwo", &["a"]), yes)], "/answers/0/when", when);
         // Texts that would refer to a file or a variable.
         let texts = filled(json!({"a": "@/etc/passwd", "b": ["${HOME}"], "c": "a@b"}));
         let kept = json!({"a": "@@/etc/passwd", "b": ["$${HOME}"], "c": "a@b"});
@@ -881,23 +795,12 @@ mod tests {
         let no = json!({"when": {"key": "k"}, "decline": true, "reason": "too dear"});
         let refused = link("javascript:alert(1)");
         check(&[(refused, declined(By::Policy))], first, no);
-        // A decline, and a cancel.
-        let which = || form("Which?", &["a"]);
-        let when = json!({"message": "Which?"});
-        let cancelled = Reply::Cancelled(Why::Person);
-        let rule = json!({"when": when, "cancel": true});
-        check(&[(which(), cancelled.clone())], first, rule);
-        let rule = json!({"when": when, "decline": true, "reason": "too dear"});
-        check(&[(which(), declined(By::Person))], first, rule);
         // A rule for a model has no reason and can only decline.
         let no = json!({"when": {"key": "s"}, "decline": true});
-        let first_reply = "/sampling/0";
-        check(&[(sample(), declined(By::Person))], first_reply, no.clone());
-        check(&[(sample(), cancelled)], first_reply, no);
-        let said = CreateMessageResult::text("m", "Rome");
-        let said = Reply::Sampled(Box::new(said));
-        let rule = json!({"when": {"key": "s"}, "reply": "Rome"});
-        check(&[(sample(), said)], first_reply, rule);
+        let cancelled = Reply::Cancelled(Why::Person);
+        for reply in [declined(By::Person), cancelled] {
+            check(&[(sample(), reply)], "/sampling/0", no.clone());
+        }
         let root = Root {
             uri: "file:///tmp/a%20b".to_owned(),
             ..Root::default()
@@ -905,11 +808,8 @@ mod tests {
         let roots = (question(None, Ask::Roots), Reply::Roots(vec![root]));
         check(&[roots], "/roots", json!(["/tmp/a b"]));
         // Of two answers to the same question, the last one let the call continue.
-        let twice = [
-            (which(), filled(json!({"a": "1"}))),
-            (which(), filled(json!({"a": "2"}))),
-        ];
-        let last = json!([{"when": when, "accept": {"a": "2"}}]);
+        let twice = ["1", "2"].map(|a| (form("Which?", &["a"]), filled(json!({"a": a}))));
+        let last = json!([{"when": {"message": "Which?"}, "accept": {"a": "2"}}]);
         check(&twice, "/answers", last);
         check(&twice, "/expect/questions", Value::Null);
         check(&twice[..1], "/expect/questions/0/fields", json!(["a"]));
@@ -955,9 +855,9 @@ mod tests {
     #[test]
     fn a_call_that_is_not_recorded_still_reveals_its_secrets() {
         #[track_caller]
-        fn check(name: &str, request: Request<'_>, end: RecordedEnd<'_>, text: &str) {
-            let folder = Folder::new(name);
-            let mut recorder = folder.recorder("suite.yaml");
+        fn check(request: Request<'_>, end: RecordedEnd<'_>, text: &str) {
+            let folder = tempfile::tempdir().expect("there is room");
+            let mut recorder = recorder(&folder);
             let login = form("Who?", &["password"]);
             let typed = filled(json!({"password": "typed"}));
             recorder.noted.borrow_mut().push((login, typed));
@@ -977,18 +877,18 @@ mod tests {
         );
         let closed = ClientError::Closed;
         let call = Request::Call("t", &Map::new());
-        check("closed", call, Err(&closed), "it was typed");
+        check(call, Err(&closed), "it was typed");
         let token = Request::Read("x://ghp_token", &none);
-        check("token", token, ended("x"), "it was typed");
-        check("whole", token, ended("x"), "it was x://ghp_token");
+        check(token, ended("x"), "it was typed");
+        check(token, ended("x"), "it was x://ghp_token");
         let variable = Request::Read("vault://ada/in-uri", &some);
-        check("variable", variable, ended("x"), "it was in-uri");
+        check(variable, ended("x"), "it was in-uri");
     }
 
     #[test]
     fn what_is_recorded_is_bounded() {
-        let folder = Folder::new("bounded");
-        let mut recorder = folder.recorder("suite.yaml");
+        let folder = tempfile::tempdir().expect("there is room");
+        let mut recorder = recorder(&folder);
         assert!(recorder.add(Request::Call("t", &Map::new()), &[], ended("x")));
         recorder.cases = vec![recorder.cases[0].clone(); MAX_CASES - 1];
         for _ in 0..2 {

@@ -6,7 +6,7 @@ use std::{
 };
 
 use askback_host::{script::Surroundings, text::given, words};
-use serde::Deserialize;
+use serde::{Deserialize, Deserializer, de::Error as _};
 
 use crate::{
     error::Error,
@@ -15,127 +15,80 @@ use crate::{
 };
 
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-#[serde(try_from = "ServerText")]
-pub struct Server {
-    name: Option<String>,
-    source: Source,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq)]
-enum Source {
-    /// A command with its arguments, environment variables and working directory.
-    Command(CommandLine, BTreeMap<String, String>, Option<PathBuf>),
-    /// A URL and the headers to send.
-    Url(String, BTreeMap<String, String>),
-    /// An entry in a file of servers: in the given file, or in the one found from the working directory.
-    Listed(Option<PathBuf>),
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-#[serde(try_from = "Vec<String>")]
-struct CommandLine {
-    program: String,
-    args: Vec<String>,
-}
-
-impl TryFrom<Vec<String>> for CommandLine {
-    type Error = &'static str;
-
-    fn try_from(mut words: Vec<String>) -> Result<Self, Self::Error> {
-        if words.first().is_none_or(String::is_empty) {
-            return Err("`command` begins with a program: [my-server, --its-option]");
-        }
-        let program = words.remove(0);
-        Ok(Self {
-            program,
-            args: words,
-        })
-    }
-}
-
-#[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct ServerText {
-    command: Option<CommandLine>,
+pub struct Server {
+    command: Option<Vec<String>>,
     env: Option<BTreeMap<String, String>>,
     cwd: Option<PathBuf>,
     url: Option<String>,
     headers: Option<BTreeMap<String, String>>,
+    /// Without a command and a URL, a name in the file, or in the `mcp.json` found from the working directory.
     name: Option<String>,
     config: Option<PathBuf>,
 }
 
-impl TryFrom<ServerText> for Server {
-    type Error = &'static str;
-
-    fn try_from(text: ServerText) -> Result<Self, Self::Error> {
-        let is_started = text.env.is_some() || text.cwd.is_some();
-        let source = match (text.command, text.url) {
-            (Some(_), Some(_)) => return Err("a server has a `command` or a `url`, not both"),
-            (Some(command), None) => {
-                Source::Command(command, text.env.unwrap_or_default(), text.cwd)
-            }
-            _ if is_started => return Err("`env` and `cwd` go with a `command`"),
-            (None, Some(url)) => Source::Url(url, text.headers.clone().unwrap_or_default()),
-            (None, None) if text.name.is_some() => Source::Listed(text.config.clone()),
-            (None, None) => {
-                return Err(
-                    "a server needs a `command`, a `url`, or the `name` of one of mcp.json",
-                );
-            }
-        };
-        if text.headers.is_some() && !matches!(source, Source::Url(..)) {
-            return Err("`headers` go with a `url`");
-        }
-        if text.config.is_some() && !matches!(source, Source::Listed(_)) {
-            return Err("`config` goes with the `name` of a server alone");
-        }
-        Ok(Self {
-            name: text.name,
-            source,
-        })
+pub(super) fn read<'de, D: Deserializer<'de>>(json: D) -> Result<Option<Server>, D::Error> {
+    let server: Option<Server> = Deserialize::deserialize(json)?;
+    match server.as_ref().map_or(Ok(()), Server::check) {
+        Ok(()) => Ok(server),
+        Err(why) => Err(D::Error::custom(why)),
     }
 }
 
 impl Server {
+    fn check(&self) -> Result<(), &'static str> {
+        match (&self.command, &self.url) {
+            (Some(_), Some(_)) => Err("a server has a `command` or a `url`, not both"),
+            (Some(words), None) if words.first().is_none_or(String::is_empty) => {
+                Err("`command` begins with a program: [my-server, --its-option]")
+            }
+            (None, _) if self.env.is_some() || self.cwd.is_some() => {
+                Err("`env` and `cwd` go with a `command`")
+            }
+            (None, None) if self.name.is_none() => {
+                Err("a server needs a `command`, a `url`, or the `name` of one of mcp.json")
+            }
+            (_, None) if self.headers.is_some() => Err("`headers` go with a `url`"),
+            (Some(_), _) | (_, Some(_)) if self.config.is_some() => {
+                Err("`config` goes with the `name` of a server alone")
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// The server for a suite in `folder`. The server starts in that folder, and paths are relative to it.
     pub fn target(&self, folder: &Path) -> Result<Target, Error> {
-        let mut target = match &self.source {
-            Source::Command(CommandLine { program, args }, env, cwd) => {
-                // A bare name is searched for in `PATH`.
-                let is_path = Path::new(program).components().nth(1).is_some();
-                let path = folder.join(program).display().to_string();
-                let target = Target::child(program, args);
-                let command = Command {
+        let command = self.command.as_deref().and_then(<[String]>::split_first);
+        let mut target = if let Some((program, args)) = command {
+            // A bare name is searched for in `PATH`.
+            let is_path = Path::new(program).components().nth(1).is_some();
+            let path = folder.join(program).display().to_string();
+            let cwd = self.cwd.as_ref();
+            Target {
+                reach: Reach::Start(Command {
                     program: if is_path { path } else { program.clone() },
-                    args: args.clone(),
-                    env: filled(env)?,
+                    args: args.to_vec(),
+                    env: filled(self.env.as_ref())?,
                     withheld: Vec::new(),
-                    cwd: Some(cwd.as_ref().map_or(folder.into(), |cwd| folder.join(cwd))),
+                    cwd: Some(cwd.map_or(folder.into(), |cwd| folder.join(cwd))),
                     written: None,
-                };
-                Target {
-                    reach: Reach::Start(command),
-                    ..target
-                }
+                }),
+                ..Target::child(program, args)
             }
-            Source::Url(url, headers) => {
-                let mut target = Target::address(url)?;
-                if let Reach::Address(address) = &mut target.reach {
-                    address.headers = filled(headers)?;
-                    address.http()?;
-                }
-                target
+        } else if let Some(url) = &self.url {
+            let mut target = Target::address(url)?;
+            if let Reach::Address(address) = &mut target.reach {
+                address.headers = filled(self.headers.as_ref())?;
+                address.http()?;
             }
-            Source::Listed(config) => {
-                let config = config.as_ref().map(|config| folder.join(config));
-                let args = TargetArgs {
-                    server: self.name.iter().cloned().collect(),
-                    config,
-                    ..TargetArgs::default()
-                };
-                args.target()?
-            }
+            target
+        } else {
+            let args = TargetArgs {
+                server: self.name.iter().cloned().collect(),
+                config: self.config.as_ref().map(|config| folder.join(config)),
+                ..TargetArgs::default()
+            };
+            args.target()?
         };
         if let Some(name) = &self.name {
             target.name.clone_from(name);
@@ -145,9 +98,9 @@ impl Server {
 }
 
 /// Replaces `${NAME}` with the variable's value, so that a suite need not contain secrets.
-fn filled(values: &BTreeMap<String, String>) -> Result<BTreeMap<String, String>, Error> {
+fn filled(values: Option<&BTreeMap<String, String>>) -> Result<BTreeMap<String, String>, Error> {
     let at = Surroundings::of_process(Path::new(""));
-    let filled = values.iter().map(|(name, value)| {
+    let filled = values.into_iter().flatten().map(|(name, value)| {
         let value = at.variables(value).map_err(|why| {
             Error::usage(words!("{}: {}", given(name), why))
                 .hint("The `server` of the suite names it.")
@@ -219,7 +172,7 @@ mod tests {
         fn check(text: &str, expected: Result<&str, &str>) {
             let path = env::var("PATH").expect("every shell sets it");
             let headers = BTreeMap::from([("X".to_owned(), text.to_owned())]);
-            let filled = filled(&headers).map(|mut all| all.remove("X").unwrap_or_default());
+            let filled = filled(Some(&headers)).map(|mut all| all.remove("X").unwrap_or_default());
             let filled = filled.map_err(|error| error.message.to_string());
             let expected = expected.map(|text| text.replace("PATH", &path));
             assert_eq!(filled, expected.map_err(str::to_owned));

@@ -29,19 +29,10 @@ type All = BTreeMap<String, BTreeMap<String, String>>;
 impl Agreements {
     /// The agreements of this user. `None` if the user has no folder for them.
     pub fn of_user() -> Option<Self> {
-        Some(Self::at(state_dir()?.join("askback").join("agreed.json")))
-    }
-
-    /// Stores agreements in this file. It need not exist yet.
-    pub fn at(path: PathBuf) -> Self {
-        Self(path)
+        Some(Self(state_dir()?.join("askback").join("agreed.json")))
     }
 
     /// Whether the user agreed to this.
-    ///
-    /// # Errors
-    ///
-    /// Fails if the file cannot be read, or if other users can read it.
     pub fn hold(&self, agreement: &Agreement<'_>) -> io::Result<bool> {
         let all: All = private_file::load(&self.0)?;
         let of_path = all.get(&agreement.key());
@@ -51,10 +42,6 @@ impl Agreements {
 
     /// Records that the user agreed to this. Removes agreements for files that have changed or no
     /// longer exist.
-    ///
-    /// # Errors
-    ///
-    /// Fails if the file cannot be written.
     pub fn remember(&self, agreement: &Agreement<'_>) -> io::Result<()> {
         private_file::change(&self.0, |all: &mut All| {
             all.retain(|path, _| Path::new(path).exists());
@@ -98,11 +85,11 @@ mod tests {
 
     #[test]
     fn an_agreement_is_for_one_server_of_one_file_as_it_was() {
-        let folder = std::env::temp_dir().join(format!("askback agreed {}", std::process::id()));
-        fs::create_dir_all(&folder).expect("the temporary folder can be written");
+        let temporary = tempfile::tempdir().expect("there is room");
+        let folder = temporary.path();
         let path = folder.join("mcp.json");
         fs::write(&path, "").expect("the temporary folder can be written");
-        let agreements = Agreements::at(folder.join("state/agreed.json"));
+        let agreements = Agreements(folder.join("state/agreed.json"));
         let agreed = Agreement {
             path: &path,
             server: "a",
@@ -118,7 +105,7 @@ mod tests {
                 ..agreed
             },
             Agreement {
-                path: &folder,
+                path: folder,
                 ..agreed
             },
             // Part boundaries matter.
@@ -144,7 +131,6 @@ mod tests {
         fs::remove_file(&path).expect("it was made above");
         agreements.remember(&others[2]).expect("it can be written");
         let left = fs::read_to_string(&agreements.0).expect("it was written");
-        fs::remove_dir_all(&folder).expect("it was made above");
         assert!(!left.contains("mcp.json"), "{left}");
     }
 }

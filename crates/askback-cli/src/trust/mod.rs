@@ -11,7 +11,7 @@ mod ownership;
 use std::{
     fs::File,
     io::{self, BufRead, Write},
-    path::{Path, PathBuf},
+    path::PathBuf,
 };
 
 pub use agreements::{Agreement, Agreements};
@@ -50,10 +50,6 @@ impl Found {
     }
 
     /// Reads a client's configuration, which may be larger.
-    ///
-    /// # Errors
-    ///
-    /// See [`Found::open`].
     pub fn of_client(path: PathBuf) -> Result<Self, Error> {
         Self::open_by(path, servers::read)
     }
@@ -86,17 +82,8 @@ impl Found {
         &self.text
     }
 
-    /// The absolute path.
-    pub fn path(&self) -> &Path {
-        &self.path
-    }
-
     /// Makes sure that the user agreed to use this server, now or earlier. Asks only once until the file changes.
     /// Returns whether it asked now.
-    ///
-    /// # Errors
-    ///
-    /// A usage error if the person does not agree, if there is no terminal, or if the earlier agreements cannot be read.
     pub fn agree(&self, target: &Target, names: &Names) -> Result<bool, Error> {
         let agreement = Agreement {
             path: &self.path,
@@ -379,8 +366,6 @@ fn ask(mut page: Page, input: &mut impl BufRead, out: &mut dyn Write) -> bool {
 mod tests {
     use std::collections::BTreeMap;
 
-    use std::collections::BTreeSet;
-
     use super::*;
     use crate::target::Address;
     use askback_host::page::Look;
@@ -463,23 +448,6 @@ mod tests {
         check(&["serve".to_owned()]);
         let many: Vec<_> = (0..5000).map(|n| format!("--{n}")).collect();
         check(&many);
-    }
-
-    #[test]
-    fn a_question_of_more_rows_than_are_seen_is_asked_in_short() {
-        let mut seen = BTreeSet::new();
-        for long in (0..1_500).step_by(50) {
-            let target = target(&["x".repeat(long)]);
-            let mut whole = page();
-            found().put_whole(&target, &Names::default(), &mut whole);
-            let rows = whole.take().count();
-            let mut page = page();
-            found().question(&target, &Names::default(), &mut page);
-            let is_long = page.take().count() > rows;
-            assert_eq!(is_long, rows > 12, "{rows} rows");
-            seen.insert(rows);
-        }
-        assert!(seen.contains(&12) && seen.contains(&13), "{seen:?}");
     }
 
     #[test]
@@ -602,20 +570,6 @@ mod tests {
         ] {
             check(shown, shown);
         }
-    }
-
-    #[test]
-    fn a_hidden_value_is_shown_by_its_beginning() {
-        #[track_caller]
-        fn check(name: &str, value: &str, shown: &str) {
-            assert_eq!(value_of(name, value), shown);
-        }
-        check(
-            "API_TOKEN",
-            "ghp_abcdefghijkl",
-            "what may be a secret (ghp_…, 16 characters)",
-        );
-        check("API_TOKEN", "abc", "what may be a secret (3 characters)");
     }
 
     // Shows BP-45, BP-50.

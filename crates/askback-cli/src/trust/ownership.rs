@@ -4,7 +4,6 @@
 //! permission is ssh's check for its files (`StrictModes`).
 
 use std::{
-    env,
     fs::{self, File, Metadata},
     io,
     os::unix::fs::MetadataExt,
@@ -24,11 +23,7 @@ const STICKY: u32 = 0o1000;
 
 /// The user who runs the command.
 #[derive(Debug, Clone, Copy)]
-struct User {
-    id: u32,
-    /// The user who became root with sudo. As in git, their files are accepted.
-    before: Option<u32>,
-}
+struct User(u32);
 
 /// The owner and mode of a file or a folder.
 #[derive(Debug, Clone, Copy)]
@@ -79,17 +74,11 @@ pub(super) fn check(path: &Path, file: &File) -> Result<(), Words> {
 
 impl User {
     fn current() -> Self {
-        let id = rustix::process::geteuid().as_raw();
-        let before = env::var("SUDO_UID").ok().and_then(|id| id.parse().ok());
-        Self {
-            id,
-            before: before.filter(|_| id == 0),
-        }
+        Self(rustix::process::geteuid().as_raw())
     }
 
     fn owns(self, facts: Facts) -> Option<Fault> {
-        let is_own = facts.owner == self.id || Some(facts.owner) == self.before;
-        (!is_own).then_some(Fault::Owner(facts.owner))
+        (facts.owner != self.0).then_some(Fault::Owner(facts.owner))
     }
 
     fn trusts_file(self, facts: Facts) -> Option<Fault> {
@@ -149,18 +138,8 @@ impl Fault {
 mod tests {
     use super::*;
 
-    const ADA: User = User {
-        id: 1000,
-        before: None,
-    };
-    const ROOT: User = User {
-        id: 0,
-        before: None,
-    };
-    const SUDO: User = User {
-        id: 0,
-        before: Some(1000),
-    };
+    const ADA: User = User(1000);
+    const ROOT: User = User(0);
 
     #[test]
     fn a_file_is_trusted_if_only_the_user_can_write_it() {
@@ -177,8 +156,6 @@ mod tests {
         check(ADA, 0, 0, 0o644, Some(Fault::Owner(0)));
         check(ROOT, 0, 0, 0o644, None);
         check(ROOT, 1000, 1000, 0o644, Some(Fault::Owner(1000)));
-        check(SUDO, 1000, 1000, 0o644, None);
-        check(SUDO, 1001, 1001, 0o644, Some(Fault::Owner(1001)));
         // Her private group, and a shared group.
         check(ADA, 1000, 1000, 0o664, None);
         check(ADA, 1000, 100, 0o664, Some(Fault::Writable));
@@ -203,7 +180,6 @@ mod tests {
         check(ADA, 0, 50, 0o775, Some(Fault::Writable));
         check(ADA, 1000, 1000, 0o775, None);
         check(ADA, 1000, 100, 0o775, Some(Fault::Writable));
-        check(SUDO, 1000, 1000, 0o755, None);
         check(ROOT, 1000, 1000, 0o755, Some(Fault::Owner(1000)));
     }
 }

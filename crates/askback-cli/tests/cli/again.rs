@@ -203,7 +203,7 @@ fn a_file_that_the_server_writes_is_told_with_what_to_do() {
     let mut terminal = open(&scratch, &["--watch"]);
     terminal
         .until("count changed.")
-        .until("no longer restarts")
+        .until("exclude it with --ignore GLOB")
         .until("sh> ")
         .press(CTRL_D);
     assert_eq!(terminal.end(), Some(0));

@@ -94,7 +94,6 @@ impl Place {
             .env("HOME", self.path("user"))
             .env("XDG_CONFIG_HOME", self.path("settings"))
             .env("XDG_STATE_HOME", self.path("state"))
-            .env_remove("SUDO_UID")
             .output()
             .expect("the command was built")
     }
@@ -228,8 +227,7 @@ fn a_yes_to_a_server_of_another_client_is_kept() {
         .current_dir(place.path("project"))
         .env("HOME", place.path("user"))
         .env("XDG_CONFIG_HOME", place.path("settings"))
-        .env("XDG_STATE_HOME", place.path("state"))
-        .env_remove("SUDO_UID");
+        .env("XDG_STATE_HOME", place.path("state"));
     let mut terminal = Terminal::start(command, 200);
     terminal.until("yes or no").press("yes").press(ENTER);
     // The program is not a server.

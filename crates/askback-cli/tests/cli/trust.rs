@@ -49,7 +49,6 @@ impl Place {
             .current_dir(self.path("project/below"))
             .env("SEEN", &seen)
             .env("XDG_STATE_HOME", self.path("state"))
-            .env_remove("SUDO_UID")
             .output()
             .expect("the command was built");
         let stderr = String::from_utf8(output.stderr).expect("it writes text");
@@ -299,8 +298,7 @@ fn what_a_person_agreed_to_just_now_is_not_said_again() {
             .args(["list", "--all", "--plain", "--server", "one"])
             .current_dir(place.path("project"))
             .env("SEEN", place.path("seen"))
-            .env("XDG_STATE_HOME", place.path("state"))
-            .env_remove("SUDO_UID");
+            .env("XDG_STATE_HOME", place.path("state"));
         let mut terminal = Terminal::start(command, 200);
         if asks {
             terminal.until("yes or no").press("yes").press(ENTER);
@@ -327,8 +325,7 @@ fn a_yes_that_was_typed_before_the_question_is_said_not_to_count() {
         .env("PROGRAM", env!("CARGO_BIN_EXE_askback"))
         .env("SEEN", place.path("seen"))
         .env("XDG_STATE_HOME", place.path("state"))
-        .env("TERM", "xterm-256color")
-        .env_remove("SUDO_UID");
+        .env("TERM", "xterm-256color");
     let mut terminal = Terminal::start(command, 200);
     terminal
         .until("begin")

@@ -436,17 +436,19 @@ fn put(
 
 #[cfg(test)]
 mod tests {
+    use tempfile::TempDir;
+
     use super::*;
 
-    /// A new folder for one test.
-    fn folder(name: &str) -> PathBuf {
-        let folder = env::temp_dir().join(format!("askback-bundle-{name}-{}", std::process::id()));
-        let _ = fs::remove_dir_all(&folder);
+    /// A folder with a program and the files of a server.
+    fn folder() -> TempDir {
+        let temporary = tempfile::tempdir().expect("there is room");
+        let folder = temporary.path();
         fs::create_dir_all(folder.join("app/lib")).expect("it can be written");
         fs::write(folder.join("program"), "#!").expect("it can be written");
         fs::write(folder.join("app/server.py"), "print()").expect("it can be written");
         fs::write(folder.join("app/lib/helper.py"), "pass").expect("it can be written");
-        folder
+        temporary
     }
 
     fn written(folder: &Path, words: &[&str], env: &[(&str, &str)]) -> Result<(), String> {
@@ -493,14 +495,15 @@ mod tests {
 
     #[test]
     fn a_bundle_starts_the_packed_server_behind_this_command() {
-        let folder = folder("whole");
+        let temporary = folder();
+        let folder = temporary.path();
         written(
-            &folder,
+            folder,
             &["python3", "server.py", "--loud"],
             &[("MODE", "test")],
         )
         .expect("it is packed");
-        let files = read(&folder);
+        let files = read(folder);
         let names: Vec<_> = files.keys().map(String::as_str).collect();
         let expected = [
             program_name(),
@@ -525,21 +528,21 @@ mod tests {
         assert_eq!(config["args"], json!(words));
         assert_eq!(config["env"], json!({"MODE": "test"}));
         // A bundle is never overwritten.
-        let again = written(&folder, &["python3"], &[]).expect_err("it exists");
+        let again = written(folder, &["python3"], &[]).expect_err("it exists");
         assert!(
             again.ends_with("exists, and a bundle never replaces a file"),
             "{again}"
         );
-        let _ = fs::remove_dir_all(&folder);
     }
 
     #[test]
     fn the_manifest_fits_its_schema() {
         const SCHEMA: &str = include_str!("../../../tests/mcpb-manifest-v0.3.schema.json");
-        let folder = folder("schema");
-        written(&folder, &["python3", "server.py"], &[("MODE", "test")]).expect("it is packed");
+        let temporary = folder();
+        let folder = temporary.path();
+        written(folder, &["python3", "server.py"], &[("MODE", "test")]).expect("it is packed");
         let schema: Value = serde_json::from_str(SCHEMA).expect("a schema");
-        let manifest: Value = serde_json::from_str(&read(&folder)["manifest.json"]).expect("JSON");
+        let manifest: Value = serde_json::from_str(&read(folder)["manifest.json"]).expect("JSON");
         let schema = jsonschema::draft7::new(&schema).expect("a schema");
         let errors: Vec<_> = schema
             .iter_errors(&manifest)
@@ -549,12 +552,12 @@ mod tests {
         let mut wrong = manifest;
         wrong["author"] = json!("askback");
         assert!(!schema.is_valid(&wrong));
-        let _ = fs::remove_dir_all(&folder);
     }
 
     #[test]
     fn a_file_that_may_hold_a_secret_is_not_packed() {
-        let folder = folder("files");
+        let temporary = folder();
+        let folder = temporary.path();
         for (name, text, why) in [
             (".env", "A=b", "hidden files often hold secrets"),
             ("server.pem", "", "keys have such names"),
@@ -569,7 +572,7 @@ mod tests {
         ] {
             let path = folder.join("app/lib").join(name);
             fs::write(&path, text).expect("it can be written");
-            let told = written(&folder, &["python3"], &[]).expect_err(name);
+            let told = written(folder, &["python3"], &[]).expect_err(name);
             assert!(told.ends_with(&format!(" is not packed: {why}")), "{told}");
             assert!(!folder.join("travel.mcpb").exists(), "{name}");
             fs::remove_file(path).expect("it is there");
@@ -581,54 +584,35 @@ mod tests {
         ] {
             fs::write(folder.join("app").join(name), text).expect("it can be written");
         }
-        written(&folder, &["python3"], &[]).expect("these are programs");
-        let _ = fs::remove_dir_all(&folder);
+        written(folder, &["python3"], &[]).expect("these are programs");
     }
 
     #[cfg(unix)]
     #[test]
     fn a_link_is_not_packed() {
-        let folder = folder("links");
+        let temporary = folder();
+        let folder = temporary.path();
         std::os::unix::fs::symlink("/etc/passwd", folder.join("app/users"))
             .expect("it can be written");
-        let told = written(&folder, &["python3"], &[]).expect_err("it is a link");
+        let told = written(folder, &["python3"], &[]).expect_err("it is a link");
         assert!(told.contains("it is a link"), "{told}");
-        let _ = fs::remove_dir_all(&folder);
     }
 
     #[test]
     fn words_that_look_like_secrets_are_refused() {
-        let folder = folder("words");
-        let token = "ghp_0123456789abcdefghij";
-        for (words, env, why) in [
-            (
-                &["x", "--api-key", "hunter2hunter2"][..],
-                &[][..],
-                "an argument of the server looks like a secret",
-            ),
-            (
-                &["x", token],
-                &[],
-                "an argument of the server looks like a secret",
-            ),
-            (
-                &["x"],
-                &[("API_TOKEN", "x")],
-                "the variable API_TOKEN looks like a secret",
-            ),
-            (
-                &["x"],
-                &[("URL", "https://ada:hush@a.test")],
-                "the variable URL looks like a secret",
-            ),
-            (
-                &["x", "${HOME}/y"],
-                &[],
-                "`${HOME}/y` holds `${`, which clients replace",
-            ),
-        ] {
-            assert_eq!(written(&folder, words, env), Err(why.to_owned()));
-        }
-        let _ = fs::remove_dir_all(&folder);
+        let temporary = folder();
+        let folder = temporary.path();
+        let check = |words: &[&str], env: &[(&str, &str)], why: &str| {
+            assert_eq!(written(folder, words, env), Err(why.to_owned()));
+        };
+        let argument = "an argument of the server looks like a secret";
+        check(&["x", "--api-key", "hunter2hunter2"], &[], argument);
+        check(&["x", "ghp_0123456789abcdefghij"], &[], argument);
+        let variable = "the variable API_TOKEN looks like a secret";
+        check(&["x"], &[("API_TOKEN", "x")], variable);
+        let url = "the variable URL looks like a secret";
+        check(&["x"], &[("URL", "https://ada:hush@a.test")], url);
+        let replaced = "`${HOME}/y` holds `${`, which clients replace";
+        check(&["x", "${HOME}/y"], &[], replaced);
     }
 }

@@ -85,8 +85,7 @@ impl ClientFile {
             );
             return Err(Error::usage(error).hint("Run the command again."));
         }
-        write(path, text).map_err(|error| Error::unwritten(path, &error))?;
-        Ok(())
+        write(path, text).map_err(|error| Error::unwritten(path, &error))
     }
 }
 

@@ -48,10 +48,9 @@ pub enum Flaw {
 }
 
 /// A flaw with the names of the fields that cause it, in the server's order. They are the server's text.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Reason {
     pub flaw: Flaw,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub fields: Vec<String>,
 }
 
@@ -332,163 +331,101 @@ pub fn counted(modes: impl Iterator<Item = QuestionMode> + Clone) -> Words {
 
 #[cfg(test)]
 mod tests {
-    use askback::forms::FormSchema;
-    use serde_json::{Value, json};
+    use serde_json::json;
 
     use super::*;
 
-    fn form(properties: Value, required: &[&str]) -> QuestionRequest {
-        let schema = json!({"type": "object", "properties": properties, "required": required});
-        let form: FormSchema = serde_json::from_value(schema).expect("a form");
-        QuestionRequest::Form(form)
+    /// A form with these fields, such as `n int, t text*`. A star marks a required field.
+    fn form(fields: &str) -> QuestionRequest {
+        let (mut properties, mut required) = (Vec::new(), Vec::new());
+        for field in fields.split(", ") {
+            let (name, kind) = field.split_once(' ').expect("a field");
+            required.extend(kind.ends_with('*').then_some(name));
+            let schema = match kind.trim_end_matches('*') {
+                "int" => json!({"type": "integer"}),
+                "bool" => json!({"type": "boolean"}),
+                "text" => json!({"type": "string"}),
+                "preset" => json!({"type": "string", "default": "Ada"}),
+                "told" => json!({"type": "string", "default": "Ada", "description": "Else Ada."}),
+                "one" => json!({"type": "string", "enum": ["a"]}),
+                "choice" => json!({"type": "string", "enum": ["b", "a"]}),
+                "chosen" => json!({"type": "string", "enum": ["a", "b"], "default": "b"}),
+                "list" => json!({"type": "array", "items": {"enum": ["a"]}}),
+                other => panic!("{other} is no kind"),
+            };
+            properties.push(format!("\"{name}\": {schema}"));
+        }
+        // The text keeps the order of the fields.
+        let properties = properties.join(", ");
+        let required = json!(required);
+        let schema = format!(
+            r#"{{"type": "object", "properties": {{{properties}}}, "required": {required}}}"#
+        );
+        QuestionRequest::Form(serde_json::from_str(&schema).expect("a form"))
     }
 
-    #[track_caller]
-    fn check(
-        client: &str,
-        question: &QuestionRequest,
-        verdict: Verdict,
-        reasons: &[(Flaw, &[&str])],
-    ) {
+    /// Judges a question, such as `degraded, StuckAtEnd t`.
+    fn judged(client: &str, question: &QuestionRequest) -> String {
         let client = KnownClient::named(client).expect("it is known");
         let judgement = judge(question, client);
-        let found: Vec<_> = judgement
-            .reasons
-            .iter()
-            .map(|reason| {
-                let fields: Vec<_> = reason.fields.iter().map(String::as_str).collect();
-                (reason.flaw, fields)
-            })
-            .collect();
-        let expected: Vec<_> = reasons
-            .iter()
-            .map(|(flaw, fields)| (*flaw, fields.to_vec()))
-            .collect();
-        assert_eq!((judgement.verdict, found), (verdict, expected));
+        let mut told = judgement.verdict.as_str().to_owned();
+        for reason in judgement.reasons {
+            let fields = reason.fields.iter().map(|field| format!(" {field}"));
+            let fields: String = fields.collect();
+            told = format!("{told}, {:?}{fields}", reason.flaw);
+        }
+        told
     }
 
     #[test]
     fn a_form_is_judged_by_its_fields() {
-        use Flaw::*;
-        use Verdict::*;
-
-        let whole = || json!({"type": "integer"});
-        let text = || json!({"type": "string"});
-        let choice = || json!({"type": "string", "enum": ["b", "a"]});
-        let list = json!({"type": "array", "items": {"enum": ["a"]}});
-        let numbers = form(json!({"n": whole(), "t": text(), "m": whole()}), &[]);
-        let seat = json!({"type": "string", "enum": ["a", "b"], "default": "b"});
-        let phone_first = r#"{"type": "object", "required": ["mail"], "properties": {
-            "phone": {"type": "string"}, "mail": {"type": "string"}
-        }}"#;
-        let phone_first = serde_json::from_str(phone_first).expect("a form");
-        let phone_first = QuestionRequest::Form(phone_first);
-        let preset = json!({"type": "string", "default": "Ada"});
-        let described = json!({"type": "string", "default": "Ada", "description": "Default: Ada."});
-        for (client, question, verdict, reasons) in [
-            ("claude-code", &numbers, Drawn, &[][..]),
-            ("copilot-cli", &numbers, Drawn, &[]),
-            ("fast-agent", &numbers, Drawn, &[]),
-            // No field is shown. When they are, the text is still the last.
-            (
-                "codex",
-                &numbers,
-                Degraded,
-                &[
-                    (NumberHidesFields, &["m", "n"][..]),
-                    (StuckAtEnd, &["t"][..]),
-                ],
-            ),
-            (
-                "codex",
-                &form(json!({"n": whole(), "l": list}), &[]),
-                Degraded,
-                &[(NumberHidesFields, &["n"]), (ListHidesFields, &["l"])],
-            ),
-            (
-                "codex",
-                &form(json!({"room": choice(), "seat": seat}), &[]),
-                Degraded,
-                &[(FirstOptionSelected, &["room"])],
-            ),
-            (
-                "codex",
-                &form(json!({"only": {"type": "string", "enum": ["a"]}}), &[]),
-                Drawn,
-                &[],
-            ),
-            (
-                "codex",
-                &form(
-                    json!({"name": preset.clone(), "z": {"type": "boolean"}}),
-                    &[],
-                ),
-                Degraded,
-                &[(NoTextDefault, &["name"])],
-            ),
-            (
-                "claude-code",
-                &form(json!({"name": preset}), &[]),
-                Drawn,
-                &[],
-            ),
-            (
-                "codex",
-                &form(json!({"name": described, "z": {"type": "boolean"}}), &[]),
-                Drawn,
-                &[],
-            ),
-            // Codex sorts the fields by name, so `phone` is the last.
-            ("codex", &phone_first, Degraded, &[(StuckAtEnd, &["phone"])]),
-            (
-                "codex",
-                &form(json!({"mail": text(), "phone": text()}), &["phone"]),
-                Drawn,
-                &[],
-            ),
-            (
-                "gemini-cli",
-                &numbers,
-                Unreachable,
-                &[(FormsUndeclared, &[])],
-            ),
-            ("cline", &numbers, Unreachable, &[(FormsUndeclared, &[])]),
-        ] {
-            check(client, question, verdict, reasons);
+        const CASES: &str = "
+            claude-code | n int, t text, m int     | drawn
+            copilot-cli | n int, t text, m int     | drawn
+            fast-agent  | n int, t text, m int     | drawn
+            codex       | n int, t text, m int     | degraded, NumberHidesFields n m, StuckAtEnd t
+            codex       | n int, l list            | degraded, NumberHidesFields n, ListHidesFields l
+            codex       | room choice, seat chosen | degraded, FirstOptionSelected room
+            codex       | only one                 | drawn
+            codex       | name preset, z bool      | degraded, NoTextDefault name
+            codex       | name told, z bool        | drawn
+            claude-code | name preset              | drawn
+            codex       | phone text, mail text*   | degraded, StuckAtEnd phone
+            codex       | mail text, phone text*   | drawn
+            gemini-cli  | n int                    | unreachable, FormsUndeclared
+            cline       | n int                    | unreachable, FormsUndeclared
+        ";
+        for case in CASES.trim().lines() {
+            let [client, fields, expected] = case.split('|').map(str::trim).collect::<Vec<_>>()[..]
+            else {
+                panic!("{case}");
+            };
+            assert_eq!(judged(client, &form(fields)), expected, "{case}");
         }
     }
 
     #[test]
     fn a_link_or_a_request_to_a_model_is_judged_by_the_client() {
-        use Flaw::*;
-        use Verdict::*;
-
         let link = |url: &str| QuestionRequest::Link(url.to_owned());
         let [https, http] = ["https://a.test/", "http://127.0.0.1/"].map(link);
-        let sampling = |has_preferences| QuestionRequest::Sampling { has_preferences };
-        for (client, question, verdict, flaw) in [
-            ("claude-code", &http, Drawn, None),
-            ("fast-agent", &https, Unseen, Some(LinkAcceptedUnseen)),
+        let [preferring, plain] =
+            [true, false].map(|has_preferences| QuestionRequest::Sampling { has_preferences });
+        for (client, question, expected) in [
+            ("claude-code", &http, "drawn"),
+            ("fast-agent", &https, "unseen, LinkAcceptedUnseen"),
             // The client's revision has no links, although the client declares them.
-            ("codex", &https, Unreachable, Some(NoLinksInRevision)),
-            ("opencode", &https, Unreachable, Some(LinksUndeclared)),
-            ("copilot-cli", &sampling(true), Drawn, None),
-            (
-                "fast-agent",
-                &sampling(true),
-                Degraded,
-                Some(PreferencesFail),
-            ),
-            ("fast-agent", &sampling(false), Drawn, None),
+            ("codex", &https, "unreachable, NoLinksInRevision"),
+            ("opencode", &https, "unreachable, LinksUndeclared"),
+            ("copilot-cli", &preferring, "drawn"),
+            ("fast-agent", &preferring, "degraded, PreferencesFail"),
+            ("fast-agent", &plain, "drawn"),
             (
                 "claude-code",
-                &sampling(true),
-                Unreachable,
-                Some(SamplingUndeclared),
+                &preferring,
+                "unreachable, SamplingUndeclared",
             ),
         ] {
-            let reasons: Vec<(Flaw, &[&str])> = flaw.into_iter().map(|it| (it, &[][..])).collect();
-            check(client, question, verdict, &reasons);
+            assert_eq!(judged(client, question), expected, "{client}");
         }
     }
 

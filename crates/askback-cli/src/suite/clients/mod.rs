@@ -15,7 +15,6 @@ mod report;
 use std::collections::{BTreeMap, BTreeSet};
 
 use askback::Revision;
-use serde::Serialize;
 
 use self::judge::{Flaw, Judgement, Reason};
 pub use self::{
@@ -98,8 +97,8 @@ pub async fn matrix(
         })
         .collect();
     let mut runs = BTreeMap::new();
-    let all: Vec<_> = calls.iter().map(|(_, case)| *case).collect();
-    for run in play(target, args, before, &newest(&all), RunKey::Everything).await? {
+    let all: Vec<_> = calls.iter().map(|(_, case)| in_newest(case)).collect();
+    for run in play(target, args, before, &all, RunKey::Everything).await? {
         if let run::Verdict::Broken(_) = run.verdict {
             broken(&run);
         }
@@ -123,10 +122,7 @@ pub async fn matrix(
         {
             let planned = match key {
                 RunKey::Nothing if is_older(&runs, case) => in_older(case),
-                _ => PlannedRun {
-                    case,
-                    revision: None,
-                },
+                _ => in_newest(case),
             };
             more.entry(key).or_default().push(planned);
         }
@@ -155,13 +151,12 @@ pub async fn matrix(
 
 type Runs<'a> = BTreeMap<(RunKey, &'a str), CaseRun<'a>>;
 
-/// Plans to run these cases in the newest revision of the server.
-fn newest<'a>(cases: &[&'a Case]) -> Vec<PlannedRun<'a>> {
-    let planned = cases.iter().map(|case| PlannedRun {
+/// Plans a run in the newest revision of the server.
+fn in_newest(case: &Case) -> PlannedRun<'_> {
+    PlannedRun {
         case,
         revision: None,
-    });
-    planned.collect()
+    }
 }
 
 fn in_older(case: &Case) -> PlannedRun<'_> {
@@ -315,12 +310,4 @@ impl Cell {
         }
         self
     }
-}
-
-/// How a tool ended, for the JSON report.
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct End<'a> {
-    failed: bool,
-    text: &'a str,
 }

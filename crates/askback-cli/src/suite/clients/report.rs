@@ -5,10 +5,10 @@ use askback_host::{
     text::{Words, columns, given},
     words,
 };
-use serde::Serialize;
+use serde_json::{Value, json};
 
 use super::{
-    Cell, End, Matrix, ToolRow, Verdict,
+    Cell, Matrix, ToolRow, Verdict,
     judge::{Flaw, Reason, counted},
 };
 use crate::known_clients::{HeadlessAnswer, KnownClient};
@@ -28,27 +28,25 @@ struct Note<'a> {
 
 /// Adds the table, its notes and the facts behind it to the page.
 pub fn lines(page: &mut Page, matrix: &Matrix, with_fixes: bool) {
-    let notes = notes(matrix);
-    let titles = matrix.clients.iter().map(|client| client.title());
-    let first = titles.map(columns).max().unwrap_or(0).max("asked".len());
-    let widths: Vec<_> = matrix
-        .tools
-        .iter()
-        .map(|tool| width(tool, &notes))
-        .collect();
-    let room = page.look().columns.saturating_sub(first);
-    let mut rest = 0..matrix.tools.len();
+    let mut notes = Vec::new();
+    let tools = matrix.tools.iter();
+    let tools = tools.map(|tool| tool_column(tool, &matrix.clients, &mut notes));
+    let tools: Vec<_> = tools.collect();
+    let mut first = vec![Words::default(), "asked".into()];
+    first.extend(matrix.clients.iter().map(|client| client.title().into()));
+    let room = page.look().columns.saturating_sub(width(&first));
+    let mut rest = &tools[..];
     while !rest.is_empty() {
         let mut used = 0_usize;
-        let fitting = widths[rest.clone()].iter().take_while(|width| {
-            used = used.saturating_add(GAP).saturating_add(**width);
+        let fitting = rest.iter().take_while(|column| {
+            used = used.saturating_add(GAP).saturating_add(width(column));
             used <= room
         });
         // A table has at least one tool, even if it is too wide.
-        let end = rest.start.saturating_add(fitting.count().max(1));
-        table(page, matrix, &notes, first, (rest.start..end, &widths));
+        let (shown, later) = rest.split_at(fitting.count().max(1));
+        table(page, &first, shown);
         page.blank();
-        rest = end..rest.end;
+        rest = later;
     }
     for (number, note) in (1_usize..).zip(&notes) {
         put_note(page, number, note, with_fixes);
@@ -69,29 +67,45 @@ pub fn lines(page: &mut Page, matrix: &Matrix, with_fixes: bool) {
     legend(page, matrix);
 }
 
-fn notes(matrix: &Matrix) -> Vec<Note<'_>> {
-    let mut notes: Vec<Note<'_>> = Vec::new();
-    for tool in &matrix.tools {
-        for (client, cell) in matrix.clients.iter().zip(&tool.cells) {
-            let Some(cell) = cell.as_ref().filter(|cell| !cell.reasons.is_empty()) else {
-                continue;
-            };
-            let same = notes.iter_mut().find(|note| {
-                note.tool == tool.name
-                    && note.cell.reasons == cell.reasons
-                    && note.cell.ended == cell.ended
-            });
-            match same {
-                Some(note) => note.clients.push(client.title()),
-                None => notes.push(Note {
-                    tool: &tool.name,
-                    cell,
-                    clients: vec![client.title()],
-                }),
-            }
+/// The cells of a tool, with the numbers of their notes. Adds these notes.
+fn tool_column<'a>(
+    tool: &'a ToolRow,
+    clients: &[&'static KnownClient],
+    notes: &mut Vec<Note<'a>>,
+) -> Vec<Words> {
+    let mut column = vec![tool_name(tool), counted(tool.asked.iter().copied())];
+    for (client, cell) in clients.iter().zip(&tool.cells) {
+        let Some(cell) = cell else {
+            column.push("-".into());
+            continue;
+        };
+        if cell.reasons.is_empty() {
+            column.push(cell.verdict.as_str().into());
+            continue;
         }
+        let is_same = |note: &Note<'_>| {
+            let (one, other) = (note.cell, cell);
+            note.tool == tool.name && one.reasons == other.reasons && one.ended == other.ended
+        };
+        let at = notes.iter().position(is_same).unwrap_or(notes.len());
+        match notes.get_mut(at) {
+            Some(note) => note.clients.push(client.title()),
+            None => notes.push(Note {
+                tool: &tool.name,
+                cell,
+                clients: vec![client.title()],
+            }),
+        }
+        let number = at.saturating_add(1);
+        column.push(words!("{} {}", cell.verdict.as_str(), number));
     }
-    notes
+    column
+}
+
+/// The width of a column of the table, in columns of the screen.
+fn width(column: &[Words]) -> usize {
+    let cells = column.iter().map(|words| columns(words.as_str()));
+    cells.max().unwrap_or(0)
 }
 
 fn tool_name(tool: &ToolRow) -> Words {
@@ -110,63 +124,15 @@ fn tool_name(tool: &ToolRow) -> Words {
     }
 }
 
-fn cell_words(tool: &ToolRow, cell: Option<&Cell>, notes: &[Note<'_>], client: &str) -> Words {
-    let Some(cell) = cell else {
-        return "-".into();
-    };
-    let is_meant = |note: &Note<'_>| note.tool == tool.name && note.clients.contains(&client);
-    match (1_usize..).zip(notes).find(|(_, note)| is_meant(note)) {
-        Some((number, _)) => words!("{} {}", cell.verdict.as_str(), number),
-        None => cell.verdict.as_str().into(),
-    }
-}
-
-/// The columns of a tool in the table.
-fn width(tool: &ToolRow, notes: &[Note<'_>]) -> usize {
-    let number = columns(words!("{}", notes.len()).as_str());
-    let cells = tool.cells.iter().flatten();
-    let cells = cells.map(|cell| {
-        cell.verdict
-            .as_str()
-            .len()
-            .saturating_add(1)
-            .saturating_add(number)
-    });
-    let asked = counted(tool.asked.iter().copied());
-    let head = columns(tool_name(tool).as_str()).max(columns(asked.as_str()));
-    cells.max().unwrap_or(0).max(head)
-}
-
-fn table(
-    page: &mut Page,
-    matrix: &Matrix,
-    notes: &[Note<'_>],
-    first: usize,
-    (range, widths): (std::ops::Range<usize>, &[usize]),
-) {
-    let tools = || {
-        matrix.tools[range.clone()]
-            .iter()
-            .zip(&widths[range.clone()])
-    };
-    let row = |head: Words, cells: Vec<Words>| {
-        let mut words = head.padded(first);
-        for (cell, (_, width)) in cells.into_iter().zip(tools()) {
-            words = words!("{}  {}", words, cell.padded(*width));
+fn table(page: &mut Page, first: &[Words], tools: &[Vec<Words>]) {
+    for (row, head) in first.iter().enumerate() {
+        let mut words = head.clone().padded(width(first));
+        for column in tools {
+            let cell = column.get(row).cloned().unwrap_or_default();
+            words = words!("{}  {}", words, cell.padded(width(column)));
         }
         // The last column needs no blanks behind it.
-        Words::from(given(words.as_str().trim_end()))
-    };
-    let names = tools().map(|(tool, _)| tool_name(tool));
-    page.line(row(Words::default(), names.collect()));
-    let asked = tools().map(|(tool, _)| counted(tool.asked.iter().copied()));
-    page.line(row("asked".into(), asked.collect()));
-    for (index, client) in matrix.clients.iter().enumerate() {
-        let cells = tools().map(|(tool, _)| {
-            let cell = tool.cells.get(index).and_then(Option::as_ref);
-            cell_words(tool, cell, notes, client.title())
-        });
-        page.line(row(client.title().into(), cells.collect()));
+        page.line(Words::from(given(words.as_str().trim_end())));
     }
 }
 
@@ -269,102 +235,53 @@ pub(super) fn fact(client: &KnownClient) -> Words {
     words
 }
 
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct Document<'a> {
-    suite: &'a str,
-    tools: Vec<Tool<'a>>,
-    clients: Vec<Client>,
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct Tool<'a> {
-    name: &'a str,
-    asked: &'a [super::QuestionMode],
-    incomplete: bool,
-    clients: Vec<ClientCell<'a>>,
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct ClientCell<'a> {
-    client: &'static str,
-    verdict: Verdict,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    reasons: Vec<ExplainedReason<'a>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    ended: Option<End<'a>>,
-}
-
-#[derive(Serialize)]
-struct ExplainedReason<'a> {
-    #[serde(flatten)]
-    reason: &'a Reason,
-    means: &'static str,
-    fix: &'static str,
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct Client {
-    name: &'static str,
-    version: Option<&'static str>,
-    seen: Option<&'static str>,
-    revision: Option<&'static str>,
-    gives_up_after_seconds: Option<u64>,
-}
-
 pub fn json(suite: &str, matrix: &Matrix) -> String {
     let tools = matrix.tools.iter().map(|tool| {
         let cells = matrix.clients.iter().zip(&tool.cells);
-        let cells = cells.filter_map(|(client, cell)| Some((client, cell.as_ref()?)));
-        Tool {
-            name: &tool.name,
-            asked: &tool.asked,
-            incomplete: tool.is_incomplete,
-            clients: cells
-                .map(|(client, cell)| ClientCell {
-                    client: client.name,
-                    verdict: cell.verdict,
-                    reasons: cell.reasons.iter().map(explained).collect(),
-                    ended: cell.ended.as_ref().map(|ended| End {
-                        failed: ended.failed,
-                        text: ended.text.raw(),
-                    }),
-                })
-                .collect(),
-        }
+        let cells = cells.filter_map(|(client, cell)| Some(cell_json(client, cell.as_ref()?)));
+        json!({
+            "name": tool.name,
+            "asked": tool.asked,
+            "incomplete": tool.is_incomplete,
+            "clients": cells.collect::<Value>(),
+        })
     });
-    let clients = matrix.clients.iter().map(|client| Client {
-        name: client.name,
-        version: client.version,
-        seen: client.seen,
-        revision: client.revision,
-        gives_up_after_seconds: client.gives_up_after(),
+    let clients = matrix.clients.iter().map(|client| {
+        json!({
+            "name": client.name,
+            "version": client.version,
+            "seen": client.seen,
+            "revision": client.revision,
+            "givesUpAfterSeconds": client.gives_up_after(),
+        })
     });
-    let document = Document {
-        suite,
-        tools: tools.collect(),
-        clients: clients.collect(),
-    };
-    // The document holds only strings, numbers and lists.
-    serde_json::to_string(&document).unwrap_or_default()
+    let (tools, clients) = (tools.collect::<Value>(), clients.collect::<Value>());
+    json!({"suite": suite, "tools": tools, "clients": clients}).to_string()
 }
 
-fn explained(reason: &Reason) -> ExplainedReason<'_> {
-    ExplainedReason {
-        reason,
-        means: reason.flaw.words(),
-        fix: reason.flaw.fix(),
+fn cell_json(client: &KnownClient, cell: &Cell) -> Value {
+    let mut json = json!({"client": client.name, "verdict": cell.verdict});
+    if !cell.reasons.is_empty() {
+        let reasons = cell.reasons.iter().map(|reason| {
+            let (means, fix) = (reason.flaw.words(), reason.flaw.fix());
+            let mut json = json!({"flaw": reason.flaw, "means": means, "fix": fix});
+            if !reason.fields.is_empty() {
+                json["fields"] = reason.fields.clone().into();
+            }
+            json
+        });
+        json["reasons"] = reasons.collect();
     }
+    if let Some(ended) = &cell.ended {
+        json["ended"] = json!({"failed": ended.failed, "text": ended.text.raw()});
+    }
+    json
 }
 
 #[cfg(test)]
 mod tests {
     use askback::forms::FormSchema;
     use askback_host::page::{Look, Rows};
-    use serde_json::json;
 
     use super::*;
     use crate::suite::{
@@ -400,7 +317,7 @@ mod tests {
     }
 
     fn screen(columns: usize, with_fixes: bool) -> Rows {
-        let form = |properties: serde_json::Value| {
+        let form = |properties: Value| {
             let schema = json!({"type": "object", "properties": properties});
             let form: FormSchema = serde_json::from_value(schema).expect("a form");
             QuestionRequest::Form(form)

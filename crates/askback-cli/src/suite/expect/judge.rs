@@ -91,15 +91,18 @@ impl Mismatches {
         name: &'static str,
         (place, condition): (&Place, &Condition),
     ) {
-        let what = match place.text() {
-            "" => what.into(),
-            place => words!("{} {}", what, given(place)),
+        let Place(pointer) = place;
+        let mut what = match pointer.is_empty() {
+            true => what.into(),
+            false => words!("{} {}", what, given(pointer)),
         };
-        let found = whole.and_then(|whole| place.value(whole));
-        let came = match (found, whole) {
-            (Some(value), _) => shown(value),
-            (None, Some(whole)) => Came::Peer(place.missed(whole).into()),
-            (None, None) => words!("there is no {}", name).into(),
+        let found = whole.and_then(|whole| whole.pointer(pointer));
+        if let (None, Some(_)) = (found, whole) {
+            what = words!("{} (nothing is there)", what);
+        }
+        let came = match found.or(whole) {
+            Some(value) => Came::Peer(value.to_string().into()),
+            None => words!("there is no {}", name).into(),
         };
         self.take(what, condition.check(found), came);
     }
@@ -304,13 +307,6 @@ fn lines(all: &[String]) -> Came {
     }
 }
 
-fn shown(found: &Value) -> Came {
-    match found {
-        Value::String(text) => Came::Peer(text.into()),
-        value => Came::Peer(value.to_string().into()),
-    }
-}
-
 fn in_words(error: &Error) -> Came {
     match &error.quoted {
         None => error.message.clone().into(),
@@ -367,97 +363,55 @@ mod tests {
         })
     }
 
-    /// Judges an outcome and checks the pairs of expectation and actual outcome.
+    /// Judges outcomes by rows of expectations, and what was expected and came for each difference.
     #[track_caller]
-    fn check(expect: &str, ended: CaseEnd, mismatches: &[(&str, &str)]) {
-        let expect: Expect = yaml_serde::from_str(expect).expect("expectations");
-        let judged = expect.judge(&observed(ended));
-        let judged: Vec<_> = judged
-            .iter()
-            .map(|mismatch| (mismatch.expected.as_str(), mismatch.came.raw()))
-            .collect();
-        assert_eq!(judged, mismatches);
+    fn check(ended: impl Fn() -> CaseEnd, rows: &str) {
+        for row in rows.trim().lines() {
+            let (expect, told) = row.split_once("=>").expect("a row");
+            let expect: Expect = yaml_serde::from_str(expect.trim()).expect("expectations");
+            let judged = expect.judge(&observed(ended()));
+            let judged = judged
+                .iter()
+                .map(|it| format!("{} | {}", it.expected, it.came.raw()));
+            let judged = judged.collect::<Vec<_>>().join(" || ").replace('\n', "¶");
+            assert_eq!(judged, told.trim(), "{row}");
+        }
     }
 
     #[test]
     fn a_result_is_judged() {
-        let good = || booked(false);
-        check("{}", good(), &[]);
-        check("{text: Booked.}", good(), &[]);
-        check("{text: {matches: '^B'}, failed: false}", good(), &[]);
         check(
-            "{text: Nothing.}",
-            good(),
-            &[("text: \"Nothing.\"", "Booked.")],
+            || booked(false),
+            r#"
+            {} =>
+            {text: Booked.} =>
+            {text: {matches: '^B'}, failed: false} =>
+            {text: Nothing.} => text: "Nothing." | Booked.
+            {structured: {/total: 3000, /tags/0: a, /x: {present: false}}} =>
+            {structured: {/total: 3001}} => structured /total: 3001 | 3000
+            {structured: {/total: '3000'}} => structured /total: "3000" | 3000
+            {structured: {/tags/3: a}} => structured /tags/3 (nothing is there): "a" | {"tags":["a"],"total":3000}
+            {result: {/structuredContent/total: 3000, /content: []}} =>
+            {result: {/content: {length: 1}}} => result /content: something of length 1 | []
+            {failed: true} => an error of the tool (`failed: true`) | Booked.
+            {error: {}} => an error | Booked.
+            "#,
         );
         check(
-            "{structured: {/total: 3000, /tags/0: a, /x: {present: false}}}",
-            good(),
-            &[],
+            || booked(true),
+            "
+            {} => a tool that reports no error | Booked.
+            {failed: true} =>
+            ",
         );
-        check(
-            "{structured: {/total: 3001}}",
-            good(),
-            &[("structured /total: 3001", "3000")],
-        );
-        check(
-            "{structured: {/x: 1}}",
-            good(),
-            &[("structured /x: 1", "nothing is at /x: it has tags, total")],
-        );
-        check(
-            "{structured: {/tags/3: a, /tags/0/a/b: 1, /total: '3000'}}",
-            good(),
-            &[
-                (
-                    "structured /tags/0/a/b: 1",
-                    "nothing is at /tags/0/a/b: /tags/0 is \"a\"",
-                ),
-                (
-                    "structured /tags/3: \"a\"",
-                    "nothing is at /tags/3: /tags is a list of 1",
-                ),
-                (
-                    "structured /total: \"3000\" (a text; a number came)",
-                    "3000",
-                ),
-            ],
-        );
-        check(
-            "{structured: {/x: {present: true}}}",
-            CaseEnd::Result {
-                json: json!({"content": []}),
-                text: "Booked.".into(),
-                failed: false,
-                broken: Vec::new(),
-            },
-            &[("structured /x: a value", "there is no structured content")],
-        );
-        check(
-            "{result: {/structuredContent/total: 3000, /content: []}}",
-            good(),
-            &[],
-        );
-        check(
-            "{result: {'': {length: 1}}}",
-            good(),
-            &[(
-                "result: something of length 1",
-                r#"{"content":[],"structuredContent":{"tags":["a"],"total":3000}}"#,
-            )],
-        );
-        check(
-            "{}",
-            booked(true),
-            &[("a tool that reports no error", "Booked.")],
-        );
-        check("{failed: true}", booked(true), &[]);
-        check(
-            "{failed: true}",
-            good(),
-            &[("an error of the tool (`failed: true`)", "Booked.")],
-        );
-        check("{error: {}}", good(), &[("an error", "Booked.")]);
+        let bare = || CaseEnd::Result {
+            json: json!({"content": []}),
+            text: "Booked.".into(),
+            failed: false,
+            broken: Vec::new(),
+        };
+        let row = "{structured: {/x: {present: true}}} => structured /x: a value | there is no structured content";
+        check(bare, row);
     }
 
     #[test]
@@ -487,45 +441,24 @@ mod tests {
                 data: Some(json!({"trip": 1})),
             }))
         };
-        let told = "the server answered with error -32602:\nno";
-        check("{}", answer(), &[("a result", told)]);
-        check("{error: {}}", answer(), &[]);
         check(
-            "{error: {code: -32602, message: no trip, data: {/trip: 1}}}",
-            answer(),
-            &[],
-        );
-        check(
-            "{error: {code: -32002}}",
-            answer(),
-            &[("error code -32002", "error code -32602")],
-        );
-        check(
-            "{error: {message: {contains: yes}}}",
-            answer(),
-            &[("error message: something that contains \"yes\"", "no trip")],
-        );
-        check(
-            "{error: {data: {/trip: 2}}}",
-            answer(),
-            &[("error data /trip: 2", "1")],
-        );
-        check(
-            "{error: {data: {/trap: 1}}}",
-            answer(),
-            &[("error data /trap: 1", "nothing is at /trap: it has trip")],
+            answer,
+            r#"
+            {} => a result | the server answered with error -32602:¶no
+            {error: {}} =>
+            {error: {code: -32602, message: no trip, data: {/trip: 1}}} =>
+            {error: {code: -32002}} => error code -32002 | error code -32602
+            {error: {message: {contains: yes}}} => error message: something that contains "yes" | no trip
+            {error: {data: {/trip: 2}}} => error data /trip: 2 | 1
+            "#,
         );
         // The client rejected it, not the server.
+        let row = "{error: {}} => an error that the server answers with | the server answered with error -32602:¶no";
+        check(|| refused(None), row);
+        let late = || CaseEnd::Late(Duration::from_secs(2));
         check(
-            "{error: {}}",
-            refused(None),
-            &[("an error that the server answers with", told)],
-        );
-        let late = CaseEnd::Late(Duration::from_secs(2));
-        check(
-            "{under: 2s}",
             late,
-            &[("an end within 2000 ms", "it was given up then")],
+            "{under: 2s} => an end within 2000 ms | it was given up then",
         );
     }
 
@@ -557,41 +490,20 @@ mod tests {
 
     #[test]
     fn questions_are_judged() {
-        let good = || booked(false);
-        check("{questions: 2}", good(), &[]);
         check(
-            "{questions: 1}",
-            good(),
-            &[(
-                "questions: 1",
-                "form, key wishes: The wishes?\nform, key contact: The contact?",
-            )],
+            || booked(false),
+            "
+            {questions: 2} =>
+            {questions: 1} => questions: 1 | form, key wishes: The wishes?¶form, key contact: The contact?
+            {questions: [{key: wishes, mode: form, fields: [room, seat]}, {reply: decline}]} =>
+            {questions: [{message: The wishes?}, {message: {contains: The}}]} =>
+            {questions: [{key: contact}, {}]} => question 1, key: contact | wishes
+            {questions: [{mode: url}, {}]} => question 1, mode: url | form
+            {questions: [{fields: [a]}, {}]} => question 1, fields: a | seat, room
+            {questions: [{reply: cancel}, {}]} => question 1, reply: cancel | accept
+            ",
         );
-        check(
-            "{questions: [{key: wishes, mode: form, fields: [room, seat]}, {reply: decline}]}",
-            good(),
-            &[],
-        );
-        check(
-            "{questions: [{message: The wishes}, {message: {contains: The}}]}",
-            good(),
-            &[(
-                "question 1, message: \"The wishes\" (it is a part of what came; {contains: …} expects a part)",
-                "The wishes?",
-            )],
-        );
-        check(
-            "{questions: [{key: contact, mode: url, message: x, fields: [a], reply: cancel}, {}]}",
-            good(),
-            &[
-                ("question 1, key: contact", "wishes"),
-                ("question 1, mode: url", "form"),
-                ("question 1, message: \"x\"", "The wishes?"),
-                ("question 1, fields: a", "seat, room"),
-                ("question 1, reply: cancel", "accept"),
-            ],
-        );
-        let mut open = observed(good());
+        let mut open = observed(booked(false));
         open.asked[1].reply = ReplyKind::Unanswered;
         let judged = |open: &Observation| {
             let judged = Expect::default().judge(open);

@@ -2,7 +2,6 @@
 
 mod condition;
 mod judge;
-mod place;
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -13,10 +12,28 @@ use serde::{
 };
 use serde_json::Value;
 
-use self::{condition::Condition, place::Place};
+use self::condition::Condition;
 use super::observe::{QuestionMode, ReplyKind};
 
 pub use judge::{Came, Mismatch};
+
+/// The place of a value in a JSON document (RFC 6901), empty for the whole document.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+#[serde(try_from = "String")]
+struct Place(String);
+
+impl TryFrom<String> for Place {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        match text.is_empty() || text.starts_with('/') {
+            true => Ok(Self(text)),
+            false => Err(format!(
+                "`{text}` is not a place in JSON: write a pointer such as /{text}"
+            )),
+        }
+    }
+}
 
 /// The expectations of a case. By default, a request has a result, the tool does not report an error, and a rule
 /// answers every question.

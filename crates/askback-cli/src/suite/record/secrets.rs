@@ -2,11 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 use url::Url;
 
 use crate::{
-    secret::{after_scheme, is_in, is_name, is_plain_header},
+    secret::{after_scheme, is_argument, is_in, is_name, is_plain_header},
     servers::conceal_args,
     target::{Reach, Target},
 };
@@ -102,6 +102,25 @@ impl Secrets {
             self.remove_from(value);
             true
         });
+    }
+
+    /// Structured content as conditions, by JSON pointer, on its members that may not be secret. Only objects have them.
+    pub(super) fn conditions(&mut self, structured: Value) -> Option<Map<String, Value>> {
+        self.remove_from(&mut structured.clone());
+        let Value::Object(members) = structured else {
+            return None;
+        };
+        let plain = members.into_iter();
+        let plain = plain.filter(|(name, value)| !is_argument(name, value));
+        let conditions = plain.map(|(name, value)| {
+            let pointer = format!("/{}", name.replace('~', "~0").replace('/', "~1"));
+            match value {
+                // A map would be read as a condition.
+                Value::Object(value) => (pointer, json!({"equals": value})),
+                value => (pointer, value),
+            }
+        });
+        Some(conditions.collect()).filter(|all: &Map<_, _>| !all.is_empty())
     }
 
     /// A value without the members that repeat a secret. Returns `None` if the value itself repeats one.
@@ -242,14 +261,14 @@ mod tests {
     #[test]
     fn secret_members_are_removed_and_known_from_then_on() {
         let mut secrets = Secrets::default();
-        let mut value = serde_json::json!({
+        let mut value = json!({
             "user": "ada",
             "login": {"password": "hush-hush", "keep": 1},
             "list": [{"apiKey": ["hush-key"]}, "x"],
             "path": "ghp_hush",
         });
         secrets.remove_from(&mut value);
-        let left = serde_json::json!({"user": "ada", "login": {"keep": 1}, "list": [{}, "x"]});
+        let left = json!({"user": "ada", "login": {"keep": 1}, "list": [{}, "x"]});
         assert_eq!(value, left);
         assert!(secrets.are_in("it is hush-hush") && secrets.are_in("ghp_hush"));
         let names: Vec<_> = secrets.names.iter().collect();

@@ -8,7 +8,7 @@ use askback_host::{
     words,
 };
 
-use super::Report;
+use super::{Report, milliseconds};
 use crate::{
     error::Error,
     suite::{
@@ -100,8 +100,8 @@ pub fn summary(page: &mut Page, report: &Report<'_>) {
 }
 
 fn in_words(time: Duration) -> Words {
-    match time.as_millis() {
-        ms @ 0..10_000 => words!("{} ms", u64::try_from(ms).unwrap_or(u64::MAX)),
+    match milliseconds(time) {
+        ms @ 0..10_000 => words!("{} ms", ms),
         _ => words!("{} s", time.as_secs()),
     }
 }

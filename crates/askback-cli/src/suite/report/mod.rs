@@ -86,3 +86,7 @@ fn shown(case: &CaseRun<'_>) -> String {
 fn seconds(time: Duration) -> String {
     format!("{:.3}", time.as_secs_f64())
 }
+
+fn milliseconds(time: Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
+}

@@ -39,7 +39,7 @@ fn a_call_is_recorded_with_its_questions_and_passes_again() {
         let ran = ran.says("recorded in recorded.yaml, cases: 1\n");
         assert!(is_private(&ran.scratch.path("recorded.yaml")));
         let suite = recorded(&ran);
-        assert!(suite.contains("- key: preferences\n"), "{suite}");
+        assert!(suite.contains(" key: preferences\n"), "{suite}");
         let name = format!("ok    1: call tailor_trip [{protocol}]");
         test(protocol, &suite).expect(0).prints(&name);
     }
