@@ -75,7 +75,7 @@ pub async fn for_tool(
 }
 
 /// The arguments as they are shown.
-fn without_secrets(given: &Map<String, Value>) -> Map<String, Value> {
+pub fn without_secrets(given: &Map<String, Value>) -> Map<String, Value> {
     let shown = given.iter().map(|(name, value)| {
         let value = match secret::is_argument(name, value) {
             true => "(not shown)".into(),

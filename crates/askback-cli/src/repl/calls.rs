@@ -17,13 +17,11 @@ use askback_host::{
 };
 use serde_json::{Map, Value};
 
-use super::{
-    Repl, attend, grammar, history::History, line, resources::Resource, results::ShownResult,
-};
+use super::{Repl, attend, grammar, line, resources::Resource, results::ShownResult};
 use crate::{
     args,
     error::{Error, Kind},
-    lookup, missing, older, secret,
+    lookup, missing, older,
     session::{Session, failed},
     suite::record::{RecordedResult, Recorder, Request},
 };
@@ -52,14 +50,13 @@ impl Repl<'_> {
         preset: Content,
     ) -> Result<(), Error> {
         let tool = self.tool(name).await?;
-        let Some((arguments, is_filled)) = self.arguments(&tool, words, preset).await? else {
-            return Ok(());
-        };
-        let call = Call::Tool(Box::new(tool), arguments);
-        if is_filled {
-            self.write(&call, "/call");
+        match self.arguments(&tool, words, preset).await? {
+            Some(arguments) => {
+                self.make(Call::Tool(Box::new(tool), arguments), false)
+                    .await
+            }
+            None => Ok(()),
         }
-        self.make(call, false).await
     }
 
     /// Finds a tool by name. Reads the list again only if it changed or lacks the tool.
@@ -81,14 +78,14 @@ impl Repl<'_> {
         Ok(tool.clone())
     }
 
-    /// Returns the arguments of a call, and whether the user filled them in. Asks for required arguments that are not
-    /// given, with `preset` filled in. Returns `None` if the user cancels.
+    /// Returns the arguments of a call. Asks for required arguments that are not given, with `preset` filled in. Returns
+    /// `None` if the user cancels.
     pub(super) async fn arguments(
         &mut self,
         tool: &Tool,
         words: &[String],
         preset: Content,
-    ) -> Result<Option<(Content, bool)>, Error> {
+    ) -> Result<Option<Content>, Error> {
         let schema = tool.input_schema.decode().unwrap_or(Value::Null);
         let mut given = preset;
         given.extend(args::for_tool(args::parse(words)?, &schema)?);
@@ -97,36 +94,19 @@ impl Repl<'_> {
         let before = given.clone();
         let filled =
             missing::for_tool(&mut self.session.host, tool, &schema, given, asks_all).await?;
-        let Some(arguments) = filled else {
-            self.page().say(Style::Plain, "Not called.");
-            return Ok(None);
-        };
-        let is_filled = !arguments.is_empty() && (asks_all || arguments != before);
-        Ok(Some((arguments, is_filled)))
+        match &filled {
+            None => self.page().say(Style::Plain, "Not called."),
+            Some(arguments) if asks_all || *arguments != before => self.tell_filled(arguments),
+            Some(_) => {}
+        }
+        Ok(filled)
     }
 
-    /// If the arguments were filled in, prints the line that repeats the call with this command, and adds it to the
-    /// history. Arguments that look like secrets are left out.
-    pub(super) fn write(&mut self, call: &Call, command: &str) {
-        let line = self.address(call.name());
-        let line = line.and_then(|address| line::call(&without_secrets(call.clone()), &address));
-        let Some(mut line) = line else {
-            return;
-        };
-        if let (Call::Tool(..), Some(rest)) = (call, line.strip_prefix("/call")) {
-            line = format!("{command}{rest}");
-        }
-        let made = match call {
-            Call::Tool(..) => "Called ",
-            Call::Prompt(..) => "Got ",
-            Call::Read(_) => "Read ",
-        };
-        let host = &mut self.session.host;
-        host.page().quote_line(made, &line);
-        if host.is_person() {
-            // A failed write only makes the history shorter.
-            let _ = History::of_user().keep(&line);
-            host.remember(vec![line]);
+    /// Shows the arguments that the user filled in, because the form is gone then.
+    fn tell_filled(&mut self, arguments: &Content) {
+        if !arguments.is_empty() {
+            let shown = Value::Object(missing::without_secrets(arguments));
+            self.page().quote_line("Called with ", shown.to_string());
         }
     }
 
@@ -369,18 +349,6 @@ impl LastCall {
     }
 }
 
-fn without_secrets(mut call: Call) -> Call {
-    match &mut call {
-        Call::Tool(_, arguments) => {
-            arguments.retain(|name, value| !secret::is_argument(name, value));
-        }
-        Call::Prompt(_, arguments) => arguments
-            .retain(|name, text| !secret::is_name(name) && !secret::is_in(text, secret::is_name)),
-        Call::Read(resource) => *resource = Resource::plain(resource.shown()),
-    }
-    call
-}
-
 /// Members of a result that belong to the protocol.
 const OF_REVISION: [&str; 3] = ["resultType", "ttlMs", "cacheScope"];
 
@@ -450,14 +418,7 @@ impl Repl<'_> {
             error.hint(grammar::near(name).unwrap_or("/help lists the commands.".into()))
         })?;
         let known = prompt.arguments.as_deref().unwrap_or_default();
-        let given = named(words, known);
-        // With too many words, it is unknown which word belongs to which argument.
-        let has_secret = match &given {
-            Ok(given) => given.keys().any(|name| secret::is_name(name)),
-            Err(_) => known.iter().any(|argument| secret::is_name(&argument.name)),
-        };
-        self.keep_typed(!has_secret);
-        let given = given?;
+        let given = named(words, known)?;
         missing::tell_unknown(&mut self.session.host, prompt, &given);
         self.fill_prompt(prompt, given, words.is_empty()).await
     }
@@ -469,16 +430,17 @@ impl Repl<'_> {
         given: BTreeMap<String, String>,
         asks_all: bool,
     ) -> Result<(), Error> {
-        let before = given.clone();
         let Session { client, host, .. } = &mut *self.session;
+        let before = given.clone();
         let filled = missing::for_prompt(client, host, prompt, given, asks_all).await;
         let Some(given) = filled else { return Ok(()) };
-        let is_filled = given != before;
-        let call = Call::Prompt(prompt.name.clone(), given);
-        if is_filled {
-            self.write(&call, "/call");
+        if given != before {
+            let shown = given.iter();
+            let shown = shown.map(|(name, text)| (name.clone(), text.as_str().into()));
+            self.tell_filled(&shown.collect());
         }
-        self.make(call, false).await
+        self.make(Call::Prompt(prompt.name.clone(), given), false)
+            .await
     }
 }
 
@@ -532,34 +494,6 @@ mod tests {
             json!({"_meta": {"a/b": 2}, "structuredContent": {"resultType": 3}}),
         );
         check(json!({"_meta": 7}), json!({"_meta": 7}));
-    }
-
-    #[test]
-    fn arguments_that_seem_to_be_secrets_are_in_no_line() {
-        #[track_caller]
-        fn check(arguments: Value, kept: Value) {
-            let call = |value: Value| match value {
-                Value::Object(arguments) => Call::Tool(Box::default(), arguments),
-                other => panic!("{other} is no object"),
-            };
-            assert_eq!(without_secrets(call(arguments)), call(kept));
-        }
-        check(
-            json!({"a": 1, "b": {"c": [2]}}),
-            json!({"a": 1, "b": {"c": [2]}}),
-        );
-        check(json!({"a": 1, "password": "hush"}), json!({"a": 1}));
-        check(json!({"a": 1, "b": [{"apiKey": "hush"}]}), json!({"a": 1}));
-        check(json!({"a": 1, "b": ["Bearer hush"]}), json!({"a": 1}));
-        check(json!({"a": 1, "cookie": "hush"}), json!({"a": 1}));
-        check(json!({"a": 1, "path": "ghp_hush"}), json!({"a": 1}));
-        let prompt = |arguments: &[(&str, &str)]| {
-            let arguments = arguments.iter();
-            let arguments = arguments.map(|(name, text)| ((*name).to_owned(), (*text).to_owned()));
-            Call::Prompt("p".to_owned(), arguments.collect())
-        };
-        let arguments = [("a", "1"), ("token", "hush"), ("path", "ghp_hush")];
-        assert_eq!(without_secrets(prompt(&arguments)), prompt(&arguments[..1]));
     }
 
     #[test]

@@ -149,8 +149,8 @@ pub(super) enum Command {
 pub(super) struct Facts {
     /// Whether the command fails without the server.
     pub(super) needs_server: bool,
-    /// Whether an argument may be a secret. Only the server's lists tell which argument a word
-    /// without a name is for.
+    /// Whether an argument may be a secret, so that no history keeps the line. Only the server's lists tell which
+    /// argument a word without a name is for, and which part of a URI is a secret.
     pub(super) may_hold_secret: bool,
     /// Whether the command is about the last call, on any server.
     pub(super) is_of_last_call: bool,
@@ -248,12 +248,10 @@ impl Command {
             ..REMOTE
         };
         match self {
-            Self::Call { arguments, .. } | Self::Begin { arguments, .. } => Facts {
+            Self::Call { arguments, .. }
+            | Self::Begin { arguments, .. }
+            | Self::Prompt { arguments, .. } => Facts {
                 may_hold_secret: arguments.iter().any(|word| !word.contains('=')),
-                ..REMOTE
-            },
-            Self::Prompt { arguments, .. } => Facts {
-                may_hold_secret: !arguments.is_empty(),
                 ..REMOTE
             },
             Self::Read { .. } | Self::Subscribe { .. } => SECRET,

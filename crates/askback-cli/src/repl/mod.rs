@@ -71,8 +71,6 @@ pub struct Repl<'a> {
     reading: BTreeMap<ServerId, u64>,
     last_reading: u64,
     background: Background,
-    /// The last line typed, until it is known whether the history may keep it.
-    typed: Option<String>,
     /// Whether the front end has the current completions.
     is_offered: bool,
     files: Option<WatchedFiles>,
@@ -106,7 +104,6 @@ impl<'a> Repl<'a> {
             reading: BTreeMap::new(),
             last_reading: 0,
             background: Background::default(),
-            typed: None,
             is_offered: false,
             session,
             recorder: None,
@@ -174,8 +171,10 @@ impl<'a> Repl<'a> {
                         }
                     };
                     let Some(command) = command else { continue };
-                    self.typed = Some(line);
-                    self.keep_typed(!command.facts().may_hold_secret);
+                    if self.session.host.is_person() && !command.facts().may_hold_secret {
+                        // A failed write only makes the history shorter.
+                        let _ = history.keep(&line);
+                    }
                     command
                 }
                 Ok(Input::Interrupt) if self.session.host.is_person() && !self.leaves(leaving) => {
@@ -204,7 +203,6 @@ impl<'a> Repl<'a> {
                 files.attended();
             }
             let ran = self.obey(command).await;
-            self.typed = None;
             self.heed(ran)?;
         }
     }
@@ -320,7 +318,7 @@ impl<'a> Repl<'a> {
             Command::Roots { folders, action } => self.roots(&folders, action.as_ref()),
             Command::Sampling { permission } => self.sampling(permission),
             Command::Subscribe { uri } => self.subscribe(uri).await,
-            Command::Unsubscribe { uri } => self.unsubscribe(uri.as_deref()).await,
+            Command::Unsubscribe { uri } => self.unsubscribe(uri.as_deref()),
             Command::More => self.more(),
             Command::Save { file, number } => self.save(&file, number),
             Command::Log { level } => self.log(level).await,
@@ -371,17 +369,6 @@ impl<'a> Repl<'a> {
             page.entry(given(term), COMMAND, given(does));
         }
         Ok(())
-    }
-
-    /// Adds the typed line to the history once it is known that no word in it is a secret.
-    fn keep_typed(&mut self, is_known: bool) {
-        if is_known
-            && let Some(line) = self.typed.take()
-            && self.session.host.is_person()
-        {
-            // A failed write only makes the history shorter.
-            let _ = History::of_user().keep(&line);
-        }
     }
 
     /// A name on the current server, as the user types it.
