@@ -302,12 +302,6 @@ impl Session {
         self.opener.role
     }
 
-    pub fn play(&mut self, role: Role) -> Result<(), Error> {
-        one_revision(self.opener.protocol, role)?;
-        self.opener.role = role;
-        Ok(())
-    }
-
     /// Ends the connection and the server process, and connects again. If that fails, the client is closed.
     pub async fn restart(&mut self) -> Result<(), Error> {
         let closing = self.client.clone().close();

@@ -1,4 +1,4 @@
-//! The client as the server sees it: its folders, models and log level, and the client that it imitates.
+//! The client as the server sees it: its folders, models and log level.
 
 use std::{
     collections::BTreeMap,
@@ -21,7 +21,7 @@ use tokio::{task::spawn_blocking, time::sleep};
 use url::Url;
 
 use super::{Repl, attend, grammar::RootsAction};
-use crate::{error::Error, role::Role, session::Session};
+use crate::{error::Error, session::Session};
 
 /// The interval between checks of the shared folders.
 const EVERY: Duration = Duration::from_secs(1);
@@ -190,38 +190,6 @@ impl Repl<'_> {
         Ok(())
     }
 
-    fn tell_role(&mut self) {
-        self.tell_played();
-        let role = self.session.role();
-        let page = self.page();
-        if let Some(undeclared) = role.undeclared() {
-            let words = match role.is_never_asked() {
-                true => words!("No question comes: {}.", undeclared),
-                false => words!("Some questions do not come: {}.", undeclared),
-            };
-            page.note(Style::Plain, words);
-        }
-        let words = "/as me or a CLIENT such as no-url changes that.";
-        page.note(Style::Dim, words);
-    }
-
-    fn tell_played(&mut self) {
-        let role = self.session.role();
-        let revision = self.session.client.revision();
-        let page = self.page();
-        let Some(played) = role.played() else {
-            page.note(Style::Plain, "No other client is played.");
-            return;
-        };
-        page.note(Style::Plain, words!("Played: {}.", played));
-        let words = words!(
-            "It speaks {}. A server can ask it for {}.",
-            revision.as_str(),
-            role.asked_in(revision)
-        );
-        page.note(Style::Plain, words);
-    }
-
     /// Lets the questions of muted servers come to the user again.
     pub(super) fn unmute(&mut self) {
         let words = match self.session.host.unmute() {
@@ -229,33 +197,6 @@ impl Repl<'_> {
             false => "No server is muted.",
         };
         self.tell(words);
-    }
-
-    /// Reconnects as another client, or with `me` as askback itself.
-    pub(super) async fn play(&mut self, who: Option<&str>) -> Result<(), Error> {
-        let Some(who) = who else {
-            self.tell_role();
-            return Ok(());
-        };
-        let role = match who {
-            "me" => Role::default(),
-            client => Role::read(client).map_err(|why| {
-                let words = words!("{} is not a client that askback can imitate", given(client));
-                Error::usage(words).hint(words!("{}.", given(why)))
-            })?,
-        };
-        if role != self.session.role() {
-            if self.recorder.is_some() {
-                let error = Error::usage("a recording has one client");
-                return Err(
-                    error.hint("Open the server as that client, and record a suite of its own.")
-                );
-            }
-            self.session.play(role)?;
-            self.restart().await?;
-        }
-        self.tell_played();
-        Ok(())
     }
 }
 

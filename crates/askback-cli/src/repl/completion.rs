@@ -27,7 +27,7 @@ use super::{
     line::{self, quoted},
     servers::Addresses,
 };
-use crate::{role::Role, secret};
+use crate::secret;
 
 pub(super) struct Source {
     pub(super) addresses: Addresses,
@@ -144,7 +144,6 @@ impl Source {
                 found.extend(self.addresses.others.iter().cloned());
                 found.push(self.addresses.home.clone());
             }
-            "who" => found.extend(["me"].into_iter().chain(Role::words()).map(str::to_owned)),
             // The last word is a text to search messages for.
             "text" if command.get_name() == "wire" && given.is_empty() => {
                 found.extend(self.methods());
@@ -462,9 +461,6 @@ mod tests {
         };
         check("/server ", &["den", "zoo"]);
         check("/restart d", &["den"]);
-        check("/as code", &["codex"]);
-        check("/as no-n", &["no-numbers"]);
-        check("/as m", &["me"]);
         check("/log e", &["error", "emergency"]);
         check("/sampling a", &["ask", "always"]);
         check("/roots ", &["add", "remove", "none"]);

@@ -116,12 +116,6 @@ pub(super) enum Command {
         #[arg(value_name = "NAME")]
         server: String,
     },
-    /// play another client
-    As {
-        /// CLIENT such as codex, no-url or 2025-06-18, with commas between several
-        #[arg(value_name = "me | CLIENT")]
-        who: Option<String>,
-    },
     /// show questions again, after F8 or /mute
     Unmute,
     /// show the server's instructions for models
@@ -277,7 +271,6 @@ impl Command {
             | Self::Restart { .. }
             | Self::Servers
             | Self::Server { .. }
-            | Self::As { .. }
             | Self::Instructions
             | Self::Stderr
             | Self::Help { .. }

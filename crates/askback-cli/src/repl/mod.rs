@@ -330,7 +330,6 @@ impl<'a> Repl<'a> {
                 Ok(())
             }
             Command::Server { server } => self.talk_to(&server).await,
-            Command::As { who } => self.play(who.as_deref()).await,
             Command::Unmute => {
                 self.unmute();
                 Ok(())

@@ -45,16 +45,6 @@ fn a_call_is_recorded_with_its_questions_and_passes_again() {
     }
 }
 
-#[test]
-fn no_other_client_is_played_in_a_recording() {
-    for client in ["2025-06-18", "no-forms"] {
-        let lines = format!("/as {client}\n");
-        let run = Run::new(&format!("record-as-{client}"), &["open"]);
-        let ran = run.and(&RECORD).input(&lines).on_travel().expect(2);
-        ran.says("a recording has one client\n");
-    }
-}
-
 /// A server that speaks a newer revision from its second start on.
 #[cfg(unix)]
 const NEWER: &str = r#"
