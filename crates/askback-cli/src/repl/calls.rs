@@ -417,8 +417,7 @@ impl Repl<'_> {
             };
             error.hint(grammar::near(name).unwrap_or("/help lists the commands.".into()))
         })?;
-        let known = prompt.arguments.as_deref().unwrap_or_default();
-        let given = named(words, known)?;
+        let given = args::for_prompt(args::parse(words)?);
         missing::tell_unknown(&mut self.session.host, prompt, &given);
         self.fill_prompt(prompt, given, words.is_empty()).await
     }
@@ -444,35 +443,6 @@ impl Repl<'_> {
     }
 }
 
-/// Maps the words after a prompt to its arguments. Words without an argument's name are assigned in order. If one
-/// argument is given by name, every `name=value` names an argument, even if the prompt does not declare it.
-fn named(
-    words: &[String],
-    arguments: &[PromptArgument],
-) -> Result<BTreeMap<String, String>, Error> {
-    let is_named = |word: &String| {
-        let name = word
-            .split_once('=')
-            .map(|(name, _)| name.trim_end_matches(':'));
-        name.is_some_and(|name| arguments.iter().any(|argument| argument.name == name))
-    };
-    let has_named = words.iter().any(is_named);
-    let (named, others): (Vec<_>, Vec<_>) = words
-        .iter()
-        .cloned()
-        .partition(|word| is_named(word) || has_named && args::names_one(word));
-    let mut given = args::for_prompt(args::parse(&named)?);
-    let mut others = others.into_iter().peekable();
-    for argument in arguments {
-        if others.peek().is_some() && !given.contains_key(&argument.name) {
-            given.extend(others.next().map(|word| (argument.name.clone(), word)));
-        }
-    }
-    let too_many: Vec<_> = others.collect();
-    given.extend(args::for_prompt(args::parse(&too_many)?));
-    Ok(given)
-}
-
 #[cfg(test)]
 mod tests {
     use serde_json::json;
@@ -494,41 +464,5 @@ mod tests {
             json!({"_meta": {"a/b": 2}, "structuredContent": {"resultType": 3}}),
         );
         check(json!({"_meta": 7}), json!({"_meta": 7}));
-    }
-
-    #[test]
-    fn words_without_a_name_are_given_in_order() {
-        #[track_caller]
-        fn check(words: &[&str], expected: &[(&str, &str)]) {
-            let argument = |name: &str| PromptArgument {
-                name: name.to_owned(),
-                ..PromptArgument::default()
-            };
-            // A server may declare two arguments with the same name.
-            let arguments = ["to", "days", "to"].map(argument);
-            let words: Vec<_> = words.iter().map(|&word| word.to_owned()).collect();
-            let expected = expected
-                .iter()
-                .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
-            assert_eq!(named(&words, &arguments), Ok(expected.collect()));
-        }
-        check(&[], &[]);
-        check(&["Rome"], &[("to", "Rome")]);
-        check(&["Rome", "7"], &[("to", "Rome"), ("days", "7")]);
-        check(&["days=7", "Rome"], &[("days", "7"), ("to", "Rome")]);
-        check(&["a=b"], &[("to", "a=b")]);
-        check(&["days:=7", "a b=c"], &[("days", "7"), ("to", "a b=c")]);
-        check(&["dasy=7", "to=Rome"], &[("dasy", "7"), ("to", "Rome")]);
-        check(
-            &["Rome", "7", "more=1"],
-            &[("to", "Rome"), ("days", "7"), ("more", "1")],
-        );
-        let words = ["Rome", "7", "more"].map(str::to_owned);
-        let arguments = ["to", "days"].map(|name| PromptArgument {
-            name: name.to_owned(),
-            ..PromptArgument::default()
-        });
-        let error = named(&words, &arguments).expect_err("there is a word too many");
-        assert_eq!(error.message.as_str(), "expected KEY=VALUE, got `more`");
     }
 }

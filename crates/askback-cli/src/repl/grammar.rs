@@ -58,8 +58,8 @@ pub(super) enum Command {
         /// its name, or SERVER/NAME of another server
         #[arg(value_name = "NAME")]
         prompt: String,
-        /// the arguments in their order, or KEY=VALUE
-        #[arg(value_name = "VALUE")]
+        /// an argument; KEY:=JSON gives the text of a value
+        #[arg(value_name = "KEY=VALUE")]
         arguments: Vec<String>,
     },
     /// list the resources

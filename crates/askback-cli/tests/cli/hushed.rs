@@ -95,21 +95,12 @@ fn what_is_filled_in_as_a_password_is_kept_nowhere() {
         "in by the resource",
         "",
     );
-    // Without the argument's name, which only the server's list has.
     check(
         "words",
         "/enter ada hush",
         false,
         "",
-        "in by the prompt",
-        "",
-    );
-    check(
-        "many",
-        "/enter ada hush 3",
-        false,
-        "",
-        "expected KEY=VALUE, got `3`",
+        "expected KEY=VALUE, got `ada`",
         "",
     );
     check(
