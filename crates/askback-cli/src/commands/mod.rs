@@ -7,7 +7,6 @@ pub mod demo;
 pub mod get;
 pub mod hook;
 pub mod list;
-pub mod new;
 pub mod open;
 mod protect;
 pub mod receipts;
