@@ -397,27 +397,6 @@ mod tests {
     }
 
     #[test]
-    fn a_paragraph_at_the_end_of_help_is_broken_by_the_terminal_alone() {
-        let mut found = Vec::new();
-        commands(&App::command(), &[], &mut found);
-        let mut seen = 0_usize;
-        for typed in found {
-            let command = built(&typed);
-            let after = command.get_after_long_help();
-            let Some(text) = after.or(command.get_after_help()) else {
-                continue;
-            };
-            let text = text.to_string();
-            seen = seen.saturating_add(1);
-            let is_prose = |line: &str| !line.is_empty() && !line.starts_with(' ');
-            for (line, next) in text.lines().zip(text.lines().skip(1)) {
-                assert!(!is_prose(line) || !is_prose(next), "{typed:?}: {next}");
-            }
-        }
-        assert!(seen > 0);
-    }
-
-    #[test]
     fn help_fits_a_page() {
         fn check(command: &mut clap::Command) {
             let lines = command.render_help().to_string().lines().count();

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use askback::{
     Limits,
-    forms::{Field, FieldKind, FormSchema, Issue, read_json},
+    forms::{Field, FieldKind, FormSchema, read_json},
 };
 use askback_host::{
     text::{self, given},
@@ -215,16 +215,6 @@ fn read_as(field: &Field, text: String) -> Result<Value, Error> {
     })
 }
 
-/// The arguments that do not match the schema.
-pub fn unfit(arguments: &Map<String, Value>, schema: &Value) -> Vec<Issue> {
-    let mut limits = Limits::default().forms;
-    limits.answer_bytes = usize::MAX;
-    // Null means that the argument is not given.
-    let given = arguments.iter().filter(|(_, value)| !value.is_null());
-    let unfit = given.filter_map(|(name, value)| field(schema, name)?.check(value, &limits).err());
-    unfit.collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -384,48 +374,6 @@ mod tests {
         check(json!({"properties": null}), &[]);
         for open in ["additionalProperties", "patternProperties", "allOf", "$ref"] {
             check(json!({open: {}}), &[]);
-        }
-    }
-
-    #[test]
-    fn only_values_that_do_not_fit_are_reported() {
-        let schema = json!({
-            "$defs": {"room": {"enum": ["sea_view", "city"], "type": "string"}},
-            "properties": {
-                "nights": {"type": "integer", "maximum": 9},
-                "price": {"type": ["number", "null"]},
-                "room": {"$ref": "#/$defs/room"},
-                "meal": {"anyOf": [{"type": "string"}, {"type": "null"}]},
-                "open": {"anyOf": [{"type": "string"}, {}]},
-                "far": {"$ref": "https://a.test/b"},
-                "any": true,
-            },
-        });
-        #[track_caller]
-        fn check(schema: &Value, name: &str, value: Value, wanted: &str) {
-            let arguments = Map::from_iter([(name.to_owned(), value)]);
-            let found = unfit(&arguments, schema);
-            let found = found.first().map_or("", |issue| &issue.message);
-            assert_eq!(found, wanted, "{name}");
-        }
-        check(&schema, "nights", json!(7), "");
-        check(&schema, "nights", json!(7.0), "");
-        check(&schema, "nights", json!("7"), "must be a whole number");
-        check(&schema, "nights", json!(7.5), "must be a whole number");
-        check(&schema, "nights", json!(10), "must be at most 9");
-        check(&schema, "price", json!(null), "");
-        check(&schema, "price", json!("7"), "must be a number");
-        check(&schema, "room", json!("city"), "");
-        check(
-            &schema,
-            "room",
-            json!("attic"),
-            "must be one of sea_view, city",
-        );
-        check(&schema, "meal", json!(null), "");
-        check(&schema, "meal", json!([]), "must be a text");
-        for name in ["open", "far", "any", "unknown"] {
-            check(&schema, name, json!({"a": 1}), "");
         }
     }
 

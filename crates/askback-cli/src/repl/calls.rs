@@ -234,8 +234,7 @@ impl Repl<'_> {
             }
         }
         if let Some(before) = before {
-            let [was, is] = [&before, &result].map(|json| of_server((**json).clone()));
-            self.list(|page| diff::put(page, &was, &is))?;
+            self.list(|page| diff::put(page, &before, &result))?;
         }
         if let Some(last) = &mut self.known.last {
             last.result = Some(result);
@@ -349,26 +348,6 @@ impl LastCall {
     }
 }
 
-/// Members of a result that belong to the protocol.
-const OF_REVISION: [&str; 3] = ["resultType", "ttlMs", "cacheScope"];
-
-/// Prefix of the protocol's own names in `_meta`.
-const OF_PROTOCOL: &str = "io.modelcontextprotocol/";
-
-/// Removes the protocol's members from a result, because they differ between revisions.
-fn of_server(mut result: Value) -> Value {
-    if let Some(members) = result.as_object_mut() {
-        members.retain(|name, value| {
-            let Some(meta) = value.as_object_mut().filter(|_| name == "_meta") else {
-                return !OF_REVISION.contains(&name.as_str());
-            };
-            meta.retain(|name, _| !name.starts_with(OF_PROTOCOL));
-            !meta.is_empty()
-        });
-    }
-    result
-}
-
 pub(super) fn of_tool(
     end: Result<client::Received<CallToolResult>, ClientError>,
     recorder: Option<(&mut Recorder, Request<'_>)>,
@@ -440,29 +419,5 @@ impl Repl<'_> {
         }
         self.make(Call::Prompt(prompt.name.clone(), given), false)
             .await
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::*;
-
-    #[test]
-    fn only_the_servers_own_members_of_results_are_compared() {
-        #[track_caller]
-        fn check(result: Value, expected: Value) {
-            assert_eq!(of_server(result), expected);
-        }
-        check(
-            json!({"_meta": {"io.modelcontextprotocol/serverInfo": {}}, "resultType": "complete", "content": []}),
-            json!({"content": []}),
-        );
-        check(
-            json!({"_meta": {"io.modelcontextprotocol/x": 1, "a/b": 2}, "structuredContent": {"resultType": 3}}),
-            json!({"_meta": {"a/b": 2}, "structuredContent": {"resultType": 3}}),
-        );
-        check(json!({"_meta": 7}), json!({"_meta": 7}));
     }
 }
