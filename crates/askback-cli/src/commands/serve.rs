@@ -159,7 +159,8 @@ async fn serve_http(
 ) -> Result<(), Error> {
     let address = listener.local_addr().map_err(broken)?;
     let url = format!("http://{address}/mcp");
-    let (protection, drawn) = protecting.protection(&url)?;
+    let protection = protecting.protection(&url)?;
+    let has_tokens = protection.is_some();
     let mut endpoint = server.http();
     if sse {
         endpoint = endpoint.allow_http_sse();
@@ -168,14 +169,7 @@ async fn serve_http(
         endpoint = endpoint.protect(protection);
     }
     note(words!("the travel agency is at {}", given(&url)));
-    for (name, token) in drawn {
-        note(words!(
-            "the development token of {} is {}",
-            given(name),
-            given(token)
-        ));
-    }
-    if protecting.is_for_development() {
+    if has_tokens {
         note("development tokens never expire: do not use them for anything else");
     }
     note(kept);
