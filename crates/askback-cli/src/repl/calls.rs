@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, sync::Arc, time::Duration};
 use askback::{
     client::{self, ClientError},
     forms::Content,
-    protocol::{CallToolResult, Prompt, PromptArgument, Tool},
+    protocol::{CallToolResult, Prompt, Tool},
 };
 use askback_host::{
     content::{self, CallOutcome},

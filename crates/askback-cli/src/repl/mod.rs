@@ -22,7 +22,7 @@ use std::{
 use askback::{
     client::{ClientError, Subscription},
     forms::Content,
-    protocol::{Root, SubscriptionFilter},
+    protocol::SubscriptionFilter,
 };
 use askback_host::{
     host::{Host, Input},
@@ -83,7 +83,6 @@ enum News {
     Learned(Result<LearnedCatalog, JoinError>),
     Ended(BackgroundEnd),
     Files(ChangedFiles),
-    Folders(Vec<(Root, bool)>),
     /// The server no longer reports some changes.
     Silent(Silent),
 }
@@ -221,9 +220,7 @@ impl<'a> Repl<'a> {
             let prompt = self.name().into();
             let source = self.completion();
             let (opening, learning) = (&mut self.opening, &mut self.learning);
-            let shared = self.session.host.desk().shared().map(<[_]>::to_vec);
             let ServerState {
-                there,
                 changes,
                 watched,
                 ..
@@ -237,7 +234,6 @@ impl<'a> Repl<'a> {
                     Some(learned) = learning.join_next() => News::Learned(learned),
                     ended = background.next() => News::Ended(ended),
                     changed = servers::files_changed(&mut self.files) => News::Files(changed),
-                    changed = client::folders_changed(shared.unwrap_or_default(), there) => News::Folders(changed),
                     silent = resources::silent(changes, watched) => News::Silent(silent),
                 }
             };
@@ -250,7 +246,6 @@ impl<'a> Repl<'a> {
                 Err(News::Learned(Err(_))) => {}
                 Err(News::Ended(ended)) => self.ended(ended),
                 Err(News::Files(changed)) => return Err(FileChange(changed)),
-                Err(News::Folders(changed)) => self.folders_changed(&changed),
                 Err(News::Silent(silent)) => self.fell_silent(silent),
             }
         }
