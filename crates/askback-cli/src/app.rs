@@ -22,8 +22,8 @@ use clap_complete::Shell;
 
 use crate::{
     commands::{
-        answer, call, check, demo, get, hook, list, open, receipts, serve, servers, test,
-        watch, wrap,
+        answer, call, check, demo, get, hook, list, open, receipts, serve, servers, test, watch,
+        wrap,
     },
     error::{Error, Exit, Kind, Outcome},
     misplaced,

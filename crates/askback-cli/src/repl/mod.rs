@@ -221,9 +221,7 @@ impl<'a> Repl<'a> {
             let source = self.completion();
             let (opening, learning) = (&mut self.opening, &mut self.learning);
             let ServerState {
-                changes,
-                watched,
-                ..
+                changes, watched, ..
             } = &mut self.known;
             let background = &mut self.background;
             let lists = self.session.host.changed();
