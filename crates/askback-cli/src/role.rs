@@ -297,27 +297,4 @@ mod tests {
             "2025-06-18 and 2025-11-25 are two revisions; name one",
         );
     }
-
-    #[test]
-    fn a_form_that_a_client_does_not_show_is_told() {
-        #[track_caller]
-        fn check(role: &str, field: serde_json::Value, expected: &str) {
-            let form = serde_json::json!({"type": "object", "properties": {"a": field}});
-            let form: FormSchema = serde_json::from_value(form).expect("a form");
-            let told = Role::read(role).expect("it is one").cannot_show(&form);
-            let told = told.as_ref().map_or("", Words::as_str);
-            assert_eq!(told, expected, "{role}");
-        }
-        let number = || serde_json::json!({"type": "integer"});
-        let text = || serde_json::json!({"type": "string"});
-        let list = || serde_json::json!({"type": "array", "items": {"enum": ["b"]}});
-        let codex = "A form was cancelled: codex shows no numbers in forms.";
-        check("codex", number(), codex);
-        check("codex", list(), &codex.replace("numbers", "lists"));
-        check("codex", text(), "");
-        let played = codex.replace("codex", PLAYED);
-        check("no-numbers", number(), &played);
-        check("no-numbers", list(), "");
-        check("claude-code", number(), "");
-    }
 }

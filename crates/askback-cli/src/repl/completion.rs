@@ -485,20 +485,4 @@ mod tests {
             &["/plan to="],
         );
     }
-
-    #[test]
-    fn arguments_of_a_tool_are_known_from_its_schema() {
-        let schema = json!({"type": "object", "required": ["z"], "properties": {
-            "a": {"type": "boolean"},
-            "of": {},
-            "z": {},
-        }});
-        let tool = Tool {
-            input_schema: Schema::new(&schema).expect("it is a schema"),
-            ..Tool::default()
-        };
-        assert_eq!(properties(&tool), ["z", "a", "of"]);
-        assert!(is_given(&["a=1".to_owned(), "of:=2".to_owned()], "of"));
-        assert!(!is_given(&["a=of".to_owned()], "of"));
-    }
 }
