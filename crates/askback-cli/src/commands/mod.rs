@@ -8,7 +8,6 @@ pub mod get;
 pub mod hook;
 pub mod list;
 pub mod open;
-mod protect;
 pub mod receipts;
 mod retry;
 pub mod serve;

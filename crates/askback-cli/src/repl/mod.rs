@@ -7,7 +7,6 @@ mod completion;
 mod grammar;
 mod history;
 mod line;
-mod messages;
 mod resources;
 mod results;
 mod servers;

@@ -75,7 +75,7 @@ fn what_is_filled_in_as_a_password_is_kept_nowhere() {
         "tool",
         "/call login",
         true,
-        "Called with | {\"user\":\"ada\",\"password\":\"(not shown)\"}",
+        "Called with | {\"password\":\"(not shown)\",\"user\":\"ada\"}",
         "in by the tool",
         "/call login\n",
     );
