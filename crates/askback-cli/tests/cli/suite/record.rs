@@ -194,7 +194,7 @@ fn a_conversation_is_recorded_case_by_case() {
     let run = Run::new("record-open", &["open"]).and(&RECORD).input(
         "/call book_holiday destination=Atlantis depart=2026-06-15 nights=7 travellers=2\n\
          /read travel://destinations\n\
-         /packing_list Rome may\n\
+         /packing_list destination=Rome month=may\n\
          /read travel://destinations/x\n",
     );
     let ran = run
