@@ -289,7 +289,6 @@ mod tests {
             assert_eq!(read["a"], value);
         }
         check(json!({"type": "string"}), "7", json!("7"));
-        check(json!({"type": "string"}), "true", json!("true"));
         check(json!({"type": "integer"}), "7", json!(7));
         check(json!({"type": "integer"}), "-7", json!(-7));
         check(json!({"type": "number"}), "1.5", json!(1.5));
@@ -299,19 +298,9 @@ mod tests {
         check(json!({"type": ["boolean", "null"]}), "no", json!(false));
         check(json!({"type": ["boolean", "string"]}), "no", json!("no"));
         check(
-            json!({"type": ["boolean", "string"]}),
-            "false",
-            json!(false),
-        );
-        check(
             json!({"anyOf": [{"type": "string"}, {"type": "null"}]}),
             "null",
             json!("null"),
-        );
-        check(
-            json!({"anyOf": [{"type": "string"}, {"type": "integer"}]}),
-            "x",
-            json!("x"),
         );
         check(
             json!({"type": "array", "items": {"enum": ["x", "y"], "type": "string"}}),
@@ -326,19 +315,9 @@ mod tests {
         check(nullable, "null", json!(null));
         check(json!({"type": ["string", "null"]}), "null", json!("null"));
         check(json!({"type": ["string", "integer"]}), "7", json!(7));
-        check(
-            json!({"type": ["string", "integer"]}),
-            "seven",
-            json!("seven"),
-        );
         check(json!({"$ref": "#/$defs/N"}), "7", json!(7));
         check(json!({"$ref": "#/$defs/Loop"}), "7", json!("7"));
         check(json!({"$ref": "#/$defs/Absent"}), "7", json!("7"));
-        check(
-            json!({"anyOf": [{"type": "integer"}, {"type": "null"}]}),
-            "7",
-            json!(7),
-        );
         check(json!({"enum": ["1", "2"]}), "1", json!("1"));
         check(json!({"enum": [1, 2]}), "1", json!(1));
         check(json!({"const": true}), "true", json!(true));
@@ -403,11 +382,6 @@ mod tests {
             "a=18446744073709551616: `a` is too large to be sent exactly",
         );
         check(json!({"type": "number"}), "", "a=: `a` must be a number");
-        check(
-            json!({"type": "boolean"}),
-            "yes, please",
-            "a=yes, please: `a` must be yes or no",
-        );
         check(
             json!({"type": "array"}),
             "x",

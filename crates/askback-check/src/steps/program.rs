@@ -190,20 +190,8 @@ mod tests {
                 "does not find a module",
             ),
             (
-                "/usr/bin/python3: No module named my_server".into(),
-                "does not find a module",
-            ),
-            (
-                "python3: can't open file '/a/s.py': [Errno 2] No such file".into(),
-                "path of the script",
-            ),
-            (
                 "    def f(:\n          ^\nSyntaxError: invalid syntax".into(),
                 "has a syntax error",
-            ),
-            (
-                "INFO:     Uvicorn running on http://127.0.0.1:8000 (Press CTRL+C)".into(),
-                "--url",
             ),
             (
                 "node:a:1228\nError: Cannot find module '/a/index.js'\n    at a".into(),

@@ -572,21 +572,6 @@ mod tests {
     }
 
     #[test]
-    fn a_command_is_near_a_name_that_is_like_it() {
-        let near = |name| near(name).map(|near| near.as_str().to_owned());
-        assert_eq!(near("tols").as_deref(), Some("Did you mean /tools?"));
-        assert_eq!(
-            near("subscrib").as_deref(),
-            Some("Did you mean /subscribe?")
-        );
-        assert_eq!(near("Tools").as_deref(), Some("Did you mean /tools?"));
-        assert_eq!(near("entre"), None);
-        assert_eq!(near("é"), None);
-        assert_eq!(near("plan_vacation"), None);
-        assert_eq!(near("-x"), None);
-    }
-
-    #[test]
     fn the_guide_has_every_command() {
         let guide = concat!(
             env!("CARGO_MANIFEST_DIR"),
