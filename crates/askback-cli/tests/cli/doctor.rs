@@ -431,6 +431,9 @@ fn documents_that_are_missing_are_named() {
     };
     let url = proxy(&agency.address, fault);
     let ran = doctor("documents", &["--credentials", "nowhere", "--url", &url]);
-    let words = ["no document at its origin names an authorization server", "RFC 9728"];
+    let words = [
+        "no document at its origin names an authorization server",
+        "RFC 9728",
+    ];
     fails_at(ran, "authorization", &words);
 }

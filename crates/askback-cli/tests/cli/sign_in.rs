@@ -221,7 +221,11 @@ fn a_person_signs_in_once_and_out_again() {
     );
     let page = fetch("GET", &returns);
     assert_eq!(page.status(), "200");
-    assert!(page.0.contains("says whether you are signed in"), "{}", page.0);
+    assert!(
+        page.0.contains("says whether you are signed in"),
+        "{}",
+        page.0
+    );
     talk.until("The browser is back.");
     talk.until("MCP 2026-07-28");
     talk.say("/call hello");
