@@ -22,8 +22,8 @@ use clap_complete::Shell;
 
 use crate::{
     commands::{
-        answer, call, check, demo, get, hook, list, new, open, receipts, serve, servers, test,
-        watch, wrap,
+        answer, call, check, demo, get, hook, list, open, receipts, serve, servers, test, watch,
+        wrap,
     },
     error::{Error, Exit, Kind, Outcome},
     misplaced,
@@ -66,7 +66,6 @@ enum Command {
     Receipts(receipts::ReceiptsArgs),
     Check(check::CheckArgs),
     Test(test::TestArgs),
-    New(new::NewArgs),
     Servers(servers::ServersArgs),
     Serve(serve::ServeArgs),
     Wrap(wrap::WrapArgs),
@@ -319,7 +318,6 @@ async fn run(app: App, outcome: &mut Outcome) -> Result<(), Error> {
             check::run(args, outcome).await
         }
         Some(Command::Test(args)) => test::run(args, outcome).await,
-        Some(Command::New(args)) => new::run(&args),
         Some(Command::Servers(args)) => servers::run(args).await,
         Some(Command::Serve(args)) => serve::run(args).await,
         Some(Command::Hook(args)) => hook::run(args, outcome).await,
@@ -396,27 +394,6 @@ mod tests {
             }
         }
         assert!(headed > 0);
-    }
-
-    #[test]
-    fn a_paragraph_at_the_end_of_help_is_broken_by_the_terminal_alone() {
-        let mut found = Vec::new();
-        commands(&App::command(), &[], &mut found);
-        let mut seen = 0_usize;
-        for typed in found {
-            let command = built(&typed);
-            let after = command.get_after_long_help();
-            let Some(text) = after.or(command.get_after_help()) else {
-                continue;
-            };
-            let text = text.to_string();
-            seen = seen.saturating_add(1);
-            let is_prose = |line: &str| !line.is_empty() && !line.starts_with(' ');
-            for (line, next) in text.lines().zip(text.lines().skip(1)) {
-                assert!(!is_prose(line) || !is_prose(next), "{typed:?}: {next}");
-            }
-        }
-        assert!(seen > 0);
     }
 
     #[test]

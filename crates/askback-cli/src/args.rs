@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use askback::{
     Limits,
-    forms::{Field, FieldKind, FormSchema, Issue, read_json},
+    forms::{Field, FieldKind, FormSchema, read_json},
 };
 use askback_host::{
     text::{self, given},
@@ -215,16 +215,6 @@ fn read_as(field: &Field, text: String) -> Result<Value, Error> {
     })
 }
 
-/// The arguments that do not match the schema.
-pub fn unfit(arguments: &Map<String, Value>, schema: &Value) -> Vec<Issue> {
-    let mut limits = Limits::default().forms;
-    limits.answer_bytes = usize::MAX;
-    // Null means that the argument is not given.
-    let given = arguments.iter().filter(|(_, value)| !value.is_null());
-    let unfit = given.filter_map(|(name, value)| field(schema, name)?.check(value, &limits).err());
-    unfit.collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -299,7 +289,6 @@ mod tests {
             assert_eq!(read["a"], value);
         }
         check(json!({"type": "string"}), "7", json!("7"));
-        check(json!({"type": "string"}), "true", json!("true"));
         check(json!({"type": "integer"}), "7", json!(7));
         check(json!({"type": "integer"}), "-7", json!(-7));
         check(json!({"type": "number"}), "1.5", json!(1.5));
@@ -309,19 +298,9 @@ mod tests {
         check(json!({"type": ["boolean", "null"]}), "no", json!(false));
         check(json!({"type": ["boolean", "string"]}), "no", json!("no"));
         check(
-            json!({"type": ["boolean", "string"]}),
-            "false",
-            json!(false),
-        );
-        check(
             json!({"anyOf": [{"type": "string"}, {"type": "null"}]}),
             "null",
             json!("null"),
-        );
-        check(
-            json!({"anyOf": [{"type": "string"}, {"type": "integer"}]}),
-            "x",
-            json!("x"),
         );
         check(
             json!({"type": "array", "items": {"enum": ["x", "y"], "type": "string"}}),
@@ -336,19 +315,9 @@ mod tests {
         check(nullable, "null", json!(null));
         check(json!({"type": ["string", "null"]}), "null", json!("null"));
         check(json!({"type": ["string", "integer"]}), "7", json!(7));
-        check(
-            json!({"type": ["string", "integer"]}),
-            "seven",
-            json!("seven"),
-        );
         check(json!({"$ref": "#/$defs/N"}), "7", json!(7));
         check(json!({"$ref": "#/$defs/Loop"}), "7", json!("7"));
         check(json!({"$ref": "#/$defs/Absent"}), "7", json!("7"));
-        check(
-            json!({"anyOf": [{"type": "integer"}, {"type": "null"}]}),
-            "7",
-            json!(7),
-        );
         check(json!({"enum": ["1", "2"]}), "1", json!("1"));
         check(json!({"enum": [1, 2]}), "1", json!(1));
         check(json!({"const": true}), "true", json!(true));
@@ -388,48 +357,6 @@ mod tests {
     }
 
     #[test]
-    fn only_values_that_do_not_fit_are_reported() {
-        let schema = json!({
-            "$defs": {"room": {"enum": ["sea_view", "city"], "type": "string"}},
-            "properties": {
-                "nights": {"type": "integer", "maximum": 9},
-                "price": {"type": ["number", "null"]},
-                "room": {"$ref": "#/$defs/room"},
-                "meal": {"anyOf": [{"type": "string"}, {"type": "null"}]},
-                "open": {"anyOf": [{"type": "string"}, {}]},
-                "far": {"$ref": "https://a.test/b"},
-                "any": true,
-            },
-        });
-        #[track_caller]
-        fn check(schema: &Value, name: &str, value: Value, wanted: &str) {
-            let arguments = Map::from_iter([(name.to_owned(), value)]);
-            let found = unfit(&arguments, schema);
-            let found = found.first().map_or("", |issue| &issue.message);
-            assert_eq!(found, wanted, "{name}");
-        }
-        check(&schema, "nights", json!(7), "");
-        check(&schema, "nights", json!(7.0), "");
-        check(&schema, "nights", json!("7"), "must be a whole number");
-        check(&schema, "nights", json!(7.5), "must be a whole number");
-        check(&schema, "nights", json!(10), "must be at most 9");
-        check(&schema, "price", json!(null), "");
-        check(&schema, "price", json!("7"), "must be a number");
-        check(&schema, "room", json!("city"), "");
-        check(
-            &schema,
-            "room",
-            json!("attic"),
-            "must be one of sea_view, city",
-        );
-        check(&schema, "meal", json!(null), "");
-        check(&schema, "meal", json!([]), "must be a text");
-        for name in ["open", "far", "any", "unknown"] {
-            check(&schema, name, json!({"a": 1}), "");
-        }
-    }
-
-    #[test]
     fn texts_of_another_type_are_refused() {
         #[track_caller]
         fn check(property: Value, text: &str, says: &str) {
@@ -455,11 +382,6 @@ mod tests {
             "a=18446744073709551616: `a` is too large to be sent exactly",
         );
         check(json!({"type": "number"}), "", "a=: `a` must be a number");
-        check(
-            json!({"type": "boolean"}),
-            "yes, please",
-            "a=yes, please: `a` must be yes or no",
-        );
         check(
             json!({"type": "array"}),
             "x",

@@ -75,7 +75,7 @@ pub async fn for_tool(
 }
 
 /// The arguments as they are shown.
-fn without_secrets(given: &Map<String, Value>) -> Map<String, Value> {
+pub fn without_secrets(given: &Map<String, Value>) -> Map<String, Value> {
     let shown = given.iter().map(|(name, value)| {
         let value = match secret::is_argument(name, value) {
             true => "(not shown)".into(),
@@ -103,8 +103,8 @@ fn missing<'a>(schema: &'a Value, given: &'a Map<String, Value>) -> impl Iterato
         .filter(|name| !given.contains_key(*name))
 }
 
-/// Reports arguments that the tool's schema does not know or whose type or value it rejects, and missing ones if no
-/// user can be asked. They are sent anyway, because the server decides.
+/// Reports arguments that the tool's schema does not know, and missing ones if no user can be asked. The call is sent
+/// anyway, because the server decides.
 pub fn tell_unfit(host: &mut Host, schema: &Value, given: &Map<String, Value>) {
     if !host.is_person() {
         for name in missing(schema, given) {
@@ -115,10 +115,6 @@ pub fn tell_unfit(host: &mut Host, schema: &Value, given: &Map<String, Value>) {
     for name in args::unknown(given, schema) {
         let words = "sent with an argument that the tool's schema does not have ";
         host.page().quote_line(words, name);
-    }
-    for issue in args::unfit(given, schema) {
-        let words = "sent, though it does not fit the schema ";
-        host.page().quote_line(words, issue.to_string());
     }
 }
 

@@ -227,28 +227,6 @@ impl Role {
         (!lacking.is_empty()).then(|| words!("{} declares no {}", client, lacking))
     }
 
-    /// The kinds of questions that a server can ask it in a revision, as the end of a sentence.
-    pub fn asked_in(self, revision: Revision) -> Words {
-        let undrawn = [Ability::Numbers, Ability::Lists];
-        let undrawn = undrawn.into_iter().filter(|it| !self.can(*it));
-        let undrawn = Words::join(undrawn.map(|it| it.as_str().into()), " and ");
-        let asked = Ability::QUESTIONS.into_iter();
-        let asked = asked.filter(|kind| self.can(*kind) && kind.is_in(revision));
-        let asked = asked.map(|kind| match kind {
-            Ability::Forms if !undrawn.is_empty() => words!("forms without {}", undrawn.clone()),
-            kind => kind.as_str().into(),
-        });
-        let asked = Words::join(asked, ", ");
-        match asked.is_empty() {
-            true => "nothing".into(),
-            false => asked,
-        }
-    }
-
-    pub fn is_never_asked(self) -> bool {
-        !Ability::QUESTIONS.into_iter().any(|kind| self.can(kind))
-    }
-
     /// Why it does not show a form, as a sentence. `None` if it shows the form.
     pub fn cannot_show(self, form: &FormSchema) -> Option<Words> {
         let is_lacking = |kind: &Ability| {
@@ -269,26 +247,6 @@ impl Role {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_client_is_asked_for_what_its_revision_has() {
-        #[track_caller]
-        fn check(text: &str, revision: &str, asked: &str) {
-            let role = Role::read(text).expect("it is one");
-            let revision = revision.parse().expect("it is one");
-            assert_eq!(role.asked_in(revision).as_str(), asked);
-        }
-        check("copilot-cli", "2026-07-28", "forms, links, sampling");
-        check("copilot-cli", "2025-06-18", "forms, sampling");
-        check("no-url", "2025-03-26", "sampling, roots");
-        check(
-            "no-lists",
-            "2025-06-18",
-            "forms without lists, sampling, roots",
-        );
-        check("codex", "2025-06-18", "forms without numbers and lists");
-        check("cline", "2025-11-25", "nothing");
-    }
 
     #[test]
     fn words_make_a_client() {
@@ -338,28 +296,5 @@ mod tests {
             "2025-06-18,no-url,2025-11-25",
             "2025-06-18 and 2025-11-25 are two revisions; name one",
         );
-    }
-
-    #[test]
-    fn a_form_that_a_client_does_not_show_is_told() {
-        #[track_caller]
-        fn check(role: &str, field: serde_json::Value, expected: &str) {
-            let form = serde_json::json!({"type": "object", "properties": {"a": field}});
-            let form: FormSchema = serde_json::from_value(form).expect("a form");
-            let told = Role::read(role).expect("it is one").cannot_show(&form);
-            let told = told.as_ref().map_or("", Words::as_str);
-            assert_eq!(told, expected, "{role}");
-        }
-        let number = || serde_json::json!({"type": "integer"});
-        let text = || serde_json::json!({"type": "string"});
-        let list = || serde_json::json!({"type": "array", "items": {"enum": ["b"]}});
-        let codex = "A form was cancelled: codex shows no numbers in forms.";
-        check("codex", number(), codex);
-        check("codex", list(), &codex.replace("numbers", "lists"));
-        check("codex", text(), "");
-        let played = codex.replace("codex", PLAYED);
-        check("no-numbers", number(), &played);
-        check("no-numbers", list(), "");
-        check("claude-code", number(), "");
     }
 }

@@ -302,12 +302,6 @@ impl Session {
         self.opener.role
     }
 
-    pub fn play(&mut self, role: Role) -> Result<(), Error> {
-        one_revision(self.opener.protocol, role)?;
-        self.opener.role = role;
-        Ok(())
-    }
-
     /// Ends the connection and the server process, and connects again. If that fails, the client is closed.
     pub async fn restart(&mut self) -> Result<(), Error> {
         let closing = self.client.clone().close();
@@ -426,17 +420,9 @@ fn waiting(target: &Target) -> Words {
     }
 }
 
-/// The folder that the user can share with a server: the first folder at the end of its command line, as in file
-/// servers, or else the current folder.
-fn offer(target: &Target) -> Option<Root> {
-    let here = std::env::current_dir().ok()?;
-    let Reach::Start(command) = &target.reach else {
-        return folder::root(&here).ok();
-    };
-    let beside = command.cwd.as_deref().unwrap_or(&here);
-    let args = command.args.iter().rev();
-    let folders = args.map_while(|arg| folder::root(&beside.join(arg)).ok());
-    folders.last().or_else(|| folder::root(&here).ok())
+/// The folder that the user can share with a server: the current one.
+fn offer() -> Option<Root> {
+    folder::root(&std::env::current_dir().ok()?).ok()
 }
 
 pub fn leaf(answers: Answers, plain: bool, limits: &Limits) -> Box<dyn Leaf> {
@@ -576,28 +562,4 @@ pub fn revision(text: &str) -> Result<Revision, String> {
         let known = Revision::ALL.map(Revision::as_str).join(", ");
         format!("the revisions are {known}")
     })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_folder_of_the_command_line_is_offered_before_the_current_one() {
-        #[track_caller]
-        fn check(args: &[&str], expected: &str) {
-            let args: Vec<_> = args.iter().map(|&arg| arg.to_owned()).collect();
-            let offered = offer(&Target::child("node", &args)).expect("there is a folder");
-            let expected = folder::root(std::path::Path::new(expected)).expect("it is there");
-            assert_eq!(offered.uri, expected.uri, "{args:?}");
-        }
-        check(&["index.js", "src"], "src");
-        check(&["index.js", "src", "tests"], "src");
-        check(&["index.js", "--root", "/"], "/");
-        check(&["index.js"], ".");
-        check(&[], ".");
-        check(&["index.js", "/nowhere/at/all"], ".");
-        // The folder of the server itself.
-        check(&["--directory", "src", "run", "server"], ".");
-    }
 }

@@ -12,7 +12,7 @@ use askback_requests::{NAME, Names, RequestError, Requests, Route, in_full, next
 use bytes::Bytes;
 use http::{
     HeaderMap, HeaderValue, Method, Request, Response, Uri,
-    header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, USER_AGENT, WWW_AUTHENTICATE},
+    header::{ACCEPT, CONTENT_TYPE, USER_AGENT, WWW_AUTHENTICATE},
 };
 use hyper::body::Incoming;
 use url::Url;
@@ -44,7 +44,7 @@ pub struct Site {
     pub headers: HeaderMap,
     /// The names of the headers that may identify the caller.
     pub credentials: Vec<String>,
-    /// The stored tokens. No sign-in takes place.
+    /// The stored tokens, unless a header has credentials of its own. It never asks a user.
     pub authorizer: Option<Arc<Authorizer>>,
     /// The URL and the headers, as the askback client takes them.
     pub transport: Http,
@@ -215,12 +215,12 @@ impl Address {
         self.0.site.credentials.iter().map(String::as_str).collect()
     }
 
-    /// Returns whether the refused request had credentials. If a server requires a token, it says
-    /// so in `WWW-Authenticate`, whatever other headers the request had.
-    pub(crate) fn sends_credentials(&self, refusal: &Reply) -> bool {
-        let headers = &self.0.site.headers;
+    /// Returns who may find out how to sign in after this refusal. `None` if the refused request had other credentials:
+    /// a server that requires a token says so in `WWW-Authenticate`, whatever other headers the request had.
+    pub(crate) fn authorizer(&self, refusal: &Reply) -> Option<&Arc<Authorizer>> {
         let names_another = refusal.header(WWW_AUTHENTICATE.as_str()).is_some();
-        headers.contains_key(AUTHORIZATION) || !names_another && !self.credentials().is_empty()
+        let may_be_others = names_another || self.credentials().is_empty();
+        self.0.site.authorizer.as_ref().filter(|_| may_be_others)
     }
 
     async fn send(

@@ -32,10 +32,14 @@ pub(crate) async fn take(way: &Way, bounds: &Bounds, only: Option<Revision>, rep
                     report.skip("authorization", "the server wants none, or has it already");
                     conversation::begin(way, bounds, only, report).await;
                 }
-                Some(seen) if address.sends_credentials(&seen) => {
-                    authorization::refused(&seen, &address.credentials(), report);
-                }
-                Some(seen) => authorization::look(address, &seen, bounds, report).await,
+                Some(seen) => match address.authorizer(&seen) {
+                    Some(authorizer) => {
+                        if authorization::look(authorizer, address, &seen, report).await {
+                            conversation::begin(way, bounds, only, report).await;
+                        }
+                    }
+                    None => authorization::refused(&seen, &address.credentials(), report),
+                },
                 None => {}
             }
             report.complete(TO_ADDRESS);

@@ -2,7 +2,11 @@
 
 use std::{io, net::SocketAddr, path::PathBuf};
 
-use askback::{Revision, Server, keys::state_dir};
+use askback::{
+    Principal, Revision, Server,
+    authorization::server::{DevelopmentTokens, Protection},
+    keys::state_dir,
+};
 use askback_host::{
     page::out,
     signals::Terminations,
@@ -13,7 +17,6 @@ use askback_travel::{Itineraries, Options};
 use tokio::net::TcpListener;
 use tracing_subscriber::filter::LevelFilter;
 
-use super::protect::Protecting;
 use crate::{
     error::{Error, Kind},
     private_file,
@@ -159,7 +162,8 @@ async fn serve_http(
 ) -> Result<(), Error> {
     let address = listener.local_addr().map_err(broken)?;
     let url = format!("http://{address}/mcp");
-    let (protection, drawn) = protecting.protection(&url)?;
+    let protection = protecting.protection(&url)?;
+    let has_tokens = protection.is_some();
     let mut endpoint = server.http();
     if sse {
         endpoint = endpoint.allow_http_sse();
@@ -168,14 +172,7 @@ async fn serve_http(
         endpoint = endpoint.protect(protection);
     }
     note(words!("the travel agency is at {}", given(&url)));
-    for (name, token) in drawn {
-        note(words!(
-            "the development token of {} is {}",
-            given(name),
-            given(token)
-        ));
-    }
-    if protecting.is_for_development() {
+    if has_tokens {
         note("development tokens never expire: do not use them for anything else");
     }
     note(kept);
@@ -249,4 +246,52 @@ fn failed(why: impl std::fmt::Display) -> Error {
         Kind::Connection,
         words!("the travel agency cannot be served: {}", given(why)),
     )
+}
+
+/// The scope that every request to the travel agency needs.
+const READ: &str = "travel:read";
+
+/// The clients that are let in: every client on this machine, unless an option says otherwise
+#[derive(Debug, Clone, Default, clap::Args)]
+struct Protecting {
+    /// Accept only requests with a token; this one is the token of the user NAME. For development
+    #[arg(long, value_name = "NAME=TOKEN", requires = "http")]
+    development_token: Vec<String>,
+    /// The scopes of those tokens
+    #[arg(
+        long,
+        value_name = "SCOPES",
+        requires = "development_token",
+        default_value = "travel:read travel:book"
+    )]
+    development_scopes: String,
+}
+
+impl Protecting {
+    /// Returns the access control of the server at this URL, if it has any.
+    fn protection(&self, resource: &str) -> Result<Option<Protection>, Error> {
+        if self.development_token.is_empty() {
+            return Ok(None);
+        }
+        let mut tokens = DevelopmentTokens::new();
+        for written in &self.development_token {
+            let (name, token) = written.split_once('=').ok_or_else(|| {
+                Error::usage("--development-token takes the name of a user and a token")
+                    .hint("Write --development-token NAME=TOKEN.")
+            })?;
+            let scopes = self.development_scopes.split_whitespace();
+            let added = tokens.allow(Principal::new(name), token, scopes);
+            tokens = added.map_err(|bad| wrong("--development-token", &bad))?;
+        }
+        let protection = Protection::new(resource, tokens)
+            .and_then(|protection| protection.scopes([READ]))
+            .and_then(|protection| protection.implies("travel:book", [READ]))
+            .and_then(|protection| protection.implies("travel:save", [READ]));
+        let protection = protection.map_err(|bad| wrong("--http", &bad))?;
+        Ok(Some(protection.name("Travel agency")))
+    }
+}
+
+fn wrong(option: &'static str, why: &dyn std::fmt::Display) -> Error {
+    Error::usage(words!("{}: {}", option, given(why)))
 }

@@ -1,10 +1,10 @@
 //! `askback watch` prints the changes at a server.
 
-use std::{future::pending, pin::pin, time::Duration};
+use std::{future::pending, time::Duration};
 
 use askback::{
     client::{Client, ClientError, Event, Subscription},
-    internal::{revision::Era, uri_template::UriTemplate},
+    internal::revision::Era,
     protocol::SubscriptionFilter,
 };
 use askback_host::{
@@ -56,12 +56,10 @@ const FIRST_PAUSE: Duration = Duration::from_secs(1);
 const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 
 /// Something that happened while the command waits for changes.
-enum News<'a> {
+enum News {
     Change(Change),
     /// The server answered.
     Alive,
-    /// These URIs are not among its resources.
-    Unlisted(Vec<&'a str>),
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -106,15 +104,12 @@ async fn watch(
     let mut subscription = subscribe(session, args).await?;
     let Session { client, host, .. } = session;
     let client = &*client;
-    let mut unlisted = pin!(unlisted(client, &args.uris));
-    let mut has_looked = false;
     let mut left = args.count;
     let mut pause = FIRST_PAUSE;
     while left != Some(0) {
         let next = async {
             tokio::select! {
                 biased;
-                uris = &mut unlisted, if !has_looked => Ok(News::Unlisted(uris)),
                 Some(change) = changes.recv() => Ok(News::Change(change)),
                 ended = subscription.ended() => Err(match ended {
                     Ok(()) => Error::new(Kind::Connection, "the server ended the subscription"),
@@ -134,51 +129,9 @@ async fn watch(
             }
             News::Change(_) => {}
             News::Alive => pause = pause.saturating_mul(2).min(LONGEST_PAUSE),
-            News::Unlisted(uris) => {
-                has_looked = true;
-                let name = given(&host.desk().asker().name).short();
-                for uri in uris {
-                    let words = words!(
-                        "{} does not list {}: there may be no such resource",
-                        name.clone(),
-                        given(uri)
-                    );
-                    host.page().note(Style::Warning, words);
-                }
-                host.flush();
-            }
         }
     }
     Ok(())
-}
-
-/// The watched URIs that the server neither lists nor has a template for. None if it cannot list its resources, or has
-/// a template that fits any URI.
-async fn unlisted<'a>(client: &Client, uris: &'a [String]) -> Vec<&'a str> {
-    if uris.is_empty() {
-        return Vec::new();
-    }
-    let Ok(resources) = client.resources().await else {
-        return Vec::new();
-    };
-    let is_listed = |uri: &str| resources.iter().any(|resource| resource.uri == uri);
-    let mut unlisted: Vec<_> = uris.iter().map(String::as_str).collect();
-    unlisted.retain(|uri| !is_listed(uri));
-    if unlisted.is_empty() {
-        return unlisted;
-    }
-    let Ok(templates) = client.resource_templates().await else {
-        return Vec::new();
-    };
-    let templates: Vec<_> = templates
-        .iter()
-        .filter_map(|template| UriTemplate::parse(&template.uri_template))
-        .collect();
-    let may_be = |uri: &str, template: &UriTemplate| {
-        !template.can_match() || template.matches(uri).is_some()
-    };
-    unlisted.retain(|uri| !templates.iter().any(|template| may_be(uri, template)));
-    unlisted
 }
 
 /// Pauses, then waits for a response from a server with a session. The server may have disappeared silently. The

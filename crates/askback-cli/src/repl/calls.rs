@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, sync::Arc, time::Duration};
 use askback::{
     client::{self, ClientError},
     forms::Content,
-    protocol::{CallToolResult, Prompt, PromptArgument, Tool},
+    protocol::{CallToolResult, Prompt, Tool},
 };
 use askback_host::{
     content::{self, CallOutcome},
@@ -17,13 +17,11 @@ use askback_host::{
 };
 use serde_json::{Map, Value};
 
-use super::{
-    Repl, attend, grammar, history::History, line, resources::Resource, results::ShownResult,
-};
+use super::{Repl, attend, grammar, line, resources::Resource, results::ShownResult};
 use crate::{
     args,
     error::{Error, Kind},
-    lookup, missing, older, secret,
+    lookup, missing, older,
     session::{Session, failed},
     suite::record::{RecordedResult, Recorder, Request},
 };
@@ -52,14 +50,13 @@ impl Repl<'_> {
         preset: Content,
     ) -> Result<(), Error> {
         let tool = self.tool(name).await?;
-        let Some((arguments, is_filled)) = self.arguments(&tool, words, preset).await? else {
-            return Ok(());
-        };
-        let call = Call::Tool(Box::new(tool), arguments);
-        if is_filled {
-            self.write(&call, "/call");
+        match self.arguments(&tool, words, preset).await? {
+            Some(arguments) => {
+                self.make(Call::Tool(Box::new(tool), arguments), false)
+                    .await
+            }
+            None => Ok(()),
         }
-        self.make(call, false).await
     }
 
     /// Finds a tool by name. Reads the list again only if it changed or lacks the tool.
@@ -81,14 +78,14 @@ impl Repl<'_> {
         Ok(tool.clone())
     }
 
-    /// Returns the arguments of a call, and whether the user filled them in. Asks for required arguments that are not
-    /// given, with `preset` filled in. Returns `None` if the user cancels.
+    /// Returns the arguments of a call. Asks for required arguments that are not given, with `preset` filled in. Returns
+    /// `None` if the user cancels.
     pub(super) async fn arguments(
         &mut self,
         tool: &Tool,
         words: &[String],
         preset: Content,
-    ) -> Result<Option<(Content, bool)>, Error> {
+    ) -> Result<Option<Content>, Error> {
         let schema = tool.input_schema.decode().unwrap_or(Value::Null);
         let mut given = preset;
         given.extend(args::for_tool(args::parse(words)?, &schema)?);
@@ -97,36 +94,19 @@ impl Repl<'_> {
         let before = given.clone();
         let filled =
             missing::for_tool(&mut self.session.host, tool, &schema, given, asks_all).await?;
-        let Some(arguments) = filled else {
-            self.page().say(Style::Plain, "Not called.");
-            return Ok(None);
-        };
-        let is_filled = !arguments.is_empty() && (asks_all || arguments != before);
-        Ok(Some((arguments, is_filled)))
+        match &filled {
+            None => self.page().say(Style::Plain, "Not called."),
+            Some(arguments) if asks_all || *arguments != before => self.tell_filled(arguments),
+            Some(_) => {}
+        }
+        Ok(filled)
     }
 
-    /// If the arguments were filled in, prints the line that repeats the call with this command, and adds it to the
-    /// history. Arguments that look like secrets are left out.
-    pub(super) fn write(&mut self, call: &Call, command: &str) {
-        let line = self.address(call.name());
-        let line = line.and_then(|address| line::call(&without_secrets(call.clone()), &address));
-        let Some(mut line) = line else {
-            return;
-        };
-        if let (Call::Tool(..), Some(rest)) = (call, line.strip_prefix("/call")) {
-            line = format!("{command}{rest}");
-        }
-        let made = match call {
-            Call::Tool(..) => "Called ",
-            Call::Prompt(..) => "Got ",
-            Call::Read(_) => "Read ",
-        };
-        let host = &mut self.session.host;
-        host.page().quote_line(made, &line);
-        if host.is_person() {
-            // A failed write only makes the history shorter.
-            let _ = History::of_user().keep(&line);
-            host.remember(vec![line]);
+    /// Shows the arguments that the user filled in, because the form is gone then.
+    fn tell_filled(&mut self, arguments: &Content) {
+        if !arguments.is_empty() {
+            let shown = Value::Object(missing::without_secrets(arguments));
+            self.page().quote_line("Called with ", shown.to_string());
         }
     }
 
@@ -254,8 +234,7 @@ impl Repl<'_> {
             }
         }
         if let Some(before) = before {
-            let [was, is] = [&before, &result].map(|json| of_server((**json).clone()));
-            self.list(|page| diff::put(page, &was, &is))?;
+            self.list(|page| diff::put(page, &before, &result))?;
         }
         if let Some(last) = &mut self.known.last {
             last.result = Some(result);
@@ -369,38 +348,6 @@ impl LastCall {
     }
 }
 
-fn without_secrets(mut call: Call) -> Call {
-    match &mut call {
-        Call::Tool(_, arguments) => {
-            arguments.retain(|name, value| !secret::is_argument(name, value));
-        }
-        Call::Prompt(_, arguments) => arguments
-            .retain(|name, text| !secret::is_name(name) && !secret::is_in(text, secret::is_name)),
-        Call::Read(resource) => *resource = Resource::plain(resource.shown()),
-    }
-    call
-}
-
-/// Members of a result that belong to the protocol.
-const OF_REVISION: [&str; 3] = ["resultType", "ttlMs", "cacheScope"];
-
-/// Prefix of the protocol's own names in `_meta`.
-const OF_PROTOCOL: &str = "io.modelcontextprotocol/";
-
-/// Removes the protocol's members from a result, because they differ between revisions.
-fn of_server(mut result: Value) -> Value {
-    if let Some(members) = result.as_object_mut() {
-        members.retain(|name, value| {
-            let Some(meta) = value.as_object_mut().filter(|_| name == "_meta") else {
-                return !OF_REVISION.contains(&name.as_str());
-            };
-            meta.retain(|name, _| !name.starts_with(OF_PROTOCOL));
-            !meta.is_empty()
-        });
-    }
-    result
-}
-
 pub(super) fn of_tool(
     end: Result<client::Received<CallToolResult>, ClientError>,
     recorder: Option<(&mut Recorder, Request<'_>)>,
@@ -449,15 +396,7 @@ impl Repl<'_> {
             };
             error.hint(grammar::near(name).unwrap_or("/help lists the commands.".into()))
         })?;
-        let known = prompt.arguments.as_deref().unwrap_or_default();
-        let given = named(words, known);
-        // With too many words, it is unknown which word belongs to which argument.
-        let has_secret = match &given {
-            Ok(given) => given.keys().any(|name| secret::is_name(name)),
-            Err(_) => known.iter().any(|argument| secret::is_name(&argument.name)),
-        };
-        self.keep_typed(!has_secret);
-        let given = given?;
+        let given = args::for_prompt(args::parse(words)?);
         missing::tell_unknown(&mut self.session.host, prompt, &given);
         self.fill_prompt(prompt, given, words.is_empty()).await
     }
@@ -469,132 +408,16 @@ impl Repl<'_> {
         given: BTreeMap<String, String>,
         asks_all: bool,
     ) -> Result<(), Error> {
-        let before = given.clone();
         let Session { client, host, .. } = &mut *self.session;
+        let before = given.clone();
         let filled = missing::for_prompt(client, host, prompt, given, asks_all).await;
         let Some(given) = filled else { return Ok(()) };
-        let is_filled = given != before;
-        let call = Call::Prompt(prompt.name.clone(), given);
-        if is_filled {
-            self.write(&call, "/call");
+        if given != before {
+            let shown = given.iter();
+            let shown = shown.map(|(name, text)| (name.clone(), text.as_str().into()));
+            self.tell_filled(&shown.collect());
         }
-        self.make(call, false).await
-    }
-}
-
-/// Maps the words after a prompt to its arguments. Words without an argument's name are assigned in order. If one
-/// argument is given by name, every `name=value` names an argument, even if the prompt does not declare it.
-fn named(
-    words: &[String],
-    arguments: &[PromptArgument],
-) -> Result<BTreeMap<String, String>, Error> {
-    let is_named = |word: &String| {
-        let name = word
-            .split_once('=')
-            .map(|(name, _)| name.trim_end_matches(':'));
-        name.is_some_and(|name| arguments.iter().any(|argument| argument.name == name))
-    };
-    let has_named = words.iter().any(is_named);
-    let (named, others): (Vec<_>, Vec<_>) = words
-        .iter()
-        .cloned()
-        .partition(|word| is_named(word) || has_named && args::names_one(word));
-    let mut given = args::for_prompt(args::parse(&named)?);
-    let mut others = others.into_iter().peekable();
-    for argument in arguments {
-        if others.peek().is_some() && !given.contains_key(&argument.name) {
-            given.extend(others.next().map(|word| (argument.name.clone(), word)));
-        }
-    }
-    let too_many: Vec<_> = others.collect();
-    given.extend(args::for_prompt(args::parse(&too_many)?));
-    Ok(given)
-}
-
-#[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::*;
-
-    #[test]
-    fn only_the_servers_own_members_of_results_are_compared() {
-        #[track_caller]
-        fn check(result: Value, expected: Value) {
-            assert_eq!(of_server(result), expected);
-        }
-        check(
-            json!({"_meta": {"io.modelcontextprotocol/serverInfo": {}}, "resultType": "complete", "content": []}),
-            json!({"content": []}),
-        );
-        check(
-            json!({"_meta": {"io.modelcontextprotocol/x": 1, "a/b": 2}, "structuredContent": {"resultType": 3}}),
-            json!({"_meta": {"a/b": 2}, "structuredContent": {"resultType": 3}}),
-        );
-        check(json!({"_meta": 7}), json!({"_meta": 7}));
-    }
-
-    #[test]
-    fn arguments_that_seem_to_be_secrets_are_in_no_line() {
-        #[track_caller]
-        fn check(arguments: Value, kept: Value) {
-            let call = |value: Value| match value {
-                Value::Object(arguments) => Call::Tool(Box::default(), arguments),
-                other => panic!("{other} is no object"),
-            };
-            assert_eq!(without_secrets(call(arguments)), call(kept));
-        }
-        check(
-            json!({"a": 1, "b": {"c": [2]}}),
-            json!({"a": 1, "b": {"c": [2]}}),
-        );
-        check(json!({"a": 1, "password": "hush"}), json!({"a": 1}));
-        check(json!({"a": 1, "b": [{"apiKey": "hush"}]}), json!({"a": 1}));
-        check(json!({"a": 1, "b": ["Bearer hush"]}), json!({"a": 1}));
-        check(json!({"a": 1, "cookie": "hush"}), json!({"a": 1}));
-        check(json!({"a": 1, "path": "ghp_hush"}), json!({"a": 1}));
-        let prompt = |arguments: &[(&str, &str)]| {
-            let arguments = arguments.iter();
-            let arguments = arguments.map(|(name, text)| ((*name).to_owned(), (*text).to_owned()));
-            Call::Prompt("p".to_owned(), arguments.collect())
-        };
-        let arguments = [("a", "1"), ("token", "hush"), ("path", "ghp_hush")];
-        assert_eq!(without_secrets(prompt(&arguments)), prompt(&arguments[..1]));
-    }
-
-    #[test]
-    fn words_without_a_name_are_given_in_order() {
-        #[track_caller]
-        fn check(words: &[&str], expected: &[(&str, &str)]) {
-            let argument = |name: &str| PromptArgument {
-                name: name.to_owned(),
-                ..PromptArgument::default()
-            };
-            // A server may declare two arguments with the same name.
-            let arguments = ["to", "days", "to"].map(argument);
-            let words: Vec<_> = words.iter().map(|&word| word.to_owned()).collect();
-            let expected = expected
-                .iter()
-                .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
-            assert_eq!(named(&words, &arguments), Ok(expected.collect()));
-        }
-        check(&[], &[]);
-        check(&["Rome"], &[("to", "Rome")]);
-        check(&["Rome", "7"], &[("to", "Rome"), ("days", "7")]);
-        check(&["days=7", "Rome"], &[("days", "7"), ("to", "Rome")]);
-        check(&["a=b"], &[("to", "a=b")]);
-        check(&["days:=7", "a b=c"], &[("days", "7"), ("to", "a b=c")]);
-        check(&["dasy=7", "to=Rome"], &[("dasy", "7"), ("to", "Rome")]);
-        check(
-            &["Rome", "7", "more=1"],
-            &[("to", "Rome"), ("days", "7"), ("more", "1")],
-        );
-        let words = ["Rome", "7", "more"].map(str::to_owned);
-        let arguments = ["to", "days"].map(|name| PromptArgument {
-            name: name.to_owned(),
-            ..PromptArgument::default()
-        });
-        let error = named(&words, &arguments).expect_err("there is a word too many");
-        assert_eq!(error.message.as_str(), "expected KEY=VALUE, got `more`");
+        self.make(Call::Prompt(prompt.name.clone(), given), false)
+            .await
     }
 }

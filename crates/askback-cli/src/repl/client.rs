@@ -1,11 +1,8 @@
-//! The client as the server sees it: its folders, models and log level, and the client that it imitates.
+//! The client as the server sees it: its folders, models and log level.
 
 use std::{
-    collections::BTreeMap,
     fs,
-    future::pending,
     path::{Path, PathBuf},
-    time::Duration,
 };
 
 use askback::protocol::{LoggingLevel, Root};
@@ -14,17 +11,13 @@ use askback_host::{
     model::{Folders, Permission},
     page::Style,
     remarks,
-    text::{Words, given},
+    text::Words,
     words,
 };
-use tokio::{task::spawn_blocking, time::sleep};
 use url::Url;
 
 use super::{Repl, attend, grammar::RootsAction};
-use crate::{error::Error, role::Role, session::Session};
-
-/// The interval between checks of the shared folders.
-const EVERY: Duration = Duration::from_secs(1);
+use crate::{error::Error, session::Session};
 
 fn choose(
     folders: &mut Folders,
@@ -48,37 +41,6 @@ fn choose(
     Ok(())
 }
 
-/// Waits until a shared folder disappears or appears again (2026-07-28, client/roots, implementation guidelines).
-/// `there` holds the last known state.
-pub(super) async fn folders_changed(
-    shared: Vec<Root>,
-    there: &mut BTreeMap<String, bool>,
-) -> Vec<(Root, bool)> {
-    if shared.is_empty() {
-        return pending().await;
-    }
-    there.retain(|uri, _| shared.iter().any(|root| root.uri == *uri));
-    loop {
-        let roots = shared.clone();
-        let looking = spawn_blocking(move || {
-            let look = |root: Root| (folder::is_there(&root), root);
-            roots.into_iter().map(look).collect::<Vec<_>>()
-        });
-        // The check does not panic.
-        let mut seen = looking.await.unwrap_or_default();
-        seen.retain(|(is_there, root)| {
-            // Folders existed when they were shared.
-            let before = there.insert(root.uri.clone(), *is_there);
-            before.unwrap_or(true) != *is_there
-        });
-        if !seen.is_empty() {
-            let changed = seen.into_iter().map(|(is_there, root)| (root, is_there));
-            return changed.collect();
-        }
-        sleep(EVERY).await;
-    }
-}
-
 fn all(paths: &[String]) -> Result<Vec<PathBuf>, Words> {
     let roots = paths.iter().map(|path| folder::root(Path::new(path)));
     let roots = roots.collect::<Result<Vec<Root>, _>>()?;
@@ -90,25 +52,6 @@ fn path_of(root: &Root) -> Option<PathBuf> {
 }
 
 impl Repl<'_> {
-    /// Tells the server that its list of folders changed, because some disappeared or appeared again.
-    pub(super) fn folders_changed(&mut self, changed: &[(Root, bool)]) {
-        self.session.client.roots_changed();
-        let page = self.page();
-        for (root, is_there) in changed {
-            let shown = folder::shown(&root.uri);
-            page.note(
-                Style::Plain,
-                match is_there {
-                    true => words!("{} is there again, and shared as before.", shown),
-                    false => words!(
-                        "{} is gone: the server is told that its folders changed.",
-                        shown
-                    ),
-                },
-            );
-        }
-    }
-
     pub(super) fn roots(
         &mut self,
         set: &[String],
@@ -190,38 +133,6 @@ impl Repl<'_> {
         Ok(())
     }
 
-    fn tell_role(&mut self) {
-        self.tell_played();
-        let role = self.session.role();
-        let page = self.page();
-        if let Some(undeclared) = role.undeclared() {
-            let words = match role.is_never_asked() {
-                true => words!("No question comes: {}.", undeclared),
-                false => words!("Some questions do not come: {}.", undeclared),
-            };
-            page.note(Style::Plain, words);
-        }
-        let words = "/as me or a CLIENT such as no-url changes that.";
-        page.note(Style::Dim, words);
-    }
-
-    fn tell_played(&mut self) {
-        let role = self.session.role();
-        let revision = self.session.client.revision();
-        let page = self.page();
-        let Some(played) = role.played() else {
-            page.note(Style::Plain, "No other client is played.");
-            return;
-        };
-        page.note(Style::Plain, words!("Played: {}.", played));
-        let words = words!(
-            "It speaks {}. A server can ask it for {}.",
-            revision.as_str(),
-            role.asked_in(revision)
-        );
-        page.note(Style::Plain, words);
-    }
-
     /// Lets the questions of muted servers come to the user again.
     pub(super) fn unmute(&mut self) {
         let words = match self.session.host.unmute() {
@@ -230,62 +141,11 @@ impl Repl<'_> {
         };
         self.tell(words);
     }
-
-    /// Reconnects as another client, or with `me` as askback itself.
-    pub(super) async fn play(&mut self, who: Option<&str>) -> Result<(), Error> {
-        let Some(who) = who else {
-            self.tell_role();
-            return Ok(());
-        };
-        let role = match who {
-            "me" => Role::default(),
-            client => Role::read(client).map_err(|why| {
-                let words = words!("{} is not a client that askback can imitate", given(client));
-                Error::usage(words).hint(words!("{}.", given(why)))
-            })?,
-        };
-        if role != self.session.role() {
-            if self.recorder.is_some() {
-                let error = Error::usage("a recording has one client");
-                return Err(
-                    error.hint("Open the server as that client, and record a suite of its own.")
-                );
-            }
-            self.session.play(role)?;
-            self.restart().await?;
-        }
-        self.tell_played();
-        Ok(())
-    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    // Shows RO-14.
-    #[tokio::test(start_paused = true)]
-    async fn a_shared_folder_that_goes_and_comes_is_noticed() {
-        let base = std::env::temp_dir().join(format!("askback-gone-{}", std::process::id()));
-        let folders = ["one", "two"].map(|name| base.join(name));
-        for folder in &folders {
-            fs::create_dir_all(folder).expect("it is ours");
-        }
-        let roots = folders.each_ref().map(|path| folder::root(path));
-        let [one, two] = roots.map(|root| root.expect("it was made"));
-        let mut there = BTreeMap::new();
-        let shared = vec![one, two.clone()];
-        // The first look is not a change.
-        let first = tokio::time::timeout(EVERY / 4, folders_changed(shared.clone(), &mut there));
-        assert!(first.await.is_err());
-        fs::remove_dir(&folders[1]).expect("it is ours");
-        let seen = folders_changed(shared.clone(), &mut there).await;
-        assert_eq!(seen, [(two.clone(), false)]);
-        fs::create_dir(&folders[1]).expect("it is ours");
-        let seen = folders_changed(shared, &mut there).await;
-        assert_eq!(seen, [(two, true)]);
-        fs::remove_dir_all(&base).expect("it is ours");
-    }
 
     #[test]
     fn folders_are_added_and_removed() {

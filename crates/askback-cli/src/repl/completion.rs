@@ -9,7 +9,6 @@ use std::{
 use askback::{
     BoxFuture,
     client::Client,
-    internal::revision::Kind,
     protocol::{Reference, Tool},
 };
 use askback_host::{
@@ -27,7 +26,7 @@ use super::{
     line::{self, quoted},
     servers::Addresses,
 };
-use crate::{role::Role, secret};
+use crate::secret;
 
 pub(super) struct Source {
     pub(super) addresses: Addresses,
@@ -144,31 +143,10 @@ impl Source {
                 found.extend(self.addresses.others.iter().cloned());
                 found.push(self.addresses.home.clone());
             }
-            "who" => found.extend(["me"].into_iter().chain(Role::words()).map(str::to_owned)),
-            // The last word is a text to search messages for.
-            "text" if command.get_name() == "wire" && given.is_empty() => {
-                found.extend(self.methods());
-            }
             "command" => found.extend(grammar::names()),
             _ => {}
         }
         (!found.is_empty()).then(|| words(found, last))
-    }
-
-    fn methods(&self) -> Vec<String> {
-        let Some((_, client)) = self.clients.get(&self.addresses.home) else {
-            return Vec::new();
-        };
-        let kinds = [
-            Kind::ClientRequest,
-            Kind::ServerRequest,
-            Kind::ClientNotification,
-            Kind::ServerNotification,
-        ];
-        let methods = kinds
-            .into_iter()
-            .flat_map(|kind| client.revision().methods(kind));
-        methods.map(str::to_owned).collect()
     }
 
     fn prompts(&self, talk: &Conversation) -> Vec<String> {
@@ -197,7 +175,7 @@ impl Source {
         Some((client, talk.server(*id).catalog()?, name))
     }
 
-    /// Completes a tool's arguments: their names, or the values of an argument that allows only a few.
+    /// Completes the names of a tool's arguments.
     fn argument(
         &self,
         talk: &Conversation,
@@ -207,18 +185,9 @@ impl Source {
     ) -> Option<Continuation> {
         let (_, catalog, name) = self.find(talk, tool)?;
         let tool = catalog.tools.iter().find(|tool| tool.name == name)?;
-        let found = match last.split_once('=') {
-            Some((name, _)) => values(tool, name)
-                .into_iter()
-                .map(|value| format!("{name}={value}"))
-                .collect(),
-            None => properties(tool)
-                .into_iter()
-                .filter(|name| !is_given(given, name))
-                .map(|name| format!("{name}="))
-                .collect::<Vec<_>>(),
-        };
-        Some(words(found, last))
+        let names = properties(tool).into_iter();
+        let free = names.filter(|name| !is_given(given, name));
+        Some(words(free.map(|name| format!("{name}=")), last))
     }
 
     /// Completes a prompt's arguments: their names, and the server's suggestions for the argument being typed or for
@@ -340,29 +309,6 @@ fn properties(tool: &Tool) -> Vec<String> {
     first.into_iter().chain(others).map(str::to_owned).collect()
 }
 
-/// The values of a tool's argument, if it allows only a few.
-fn values(tool: &Tool, name: &str) -> Vec<String> {
-    let schema = tool.input_schema.decode().unwrap_or(Value::Null);
-    let property = &schema["properties"][name];
-    let consts = ["oneOf", "anyOf"].into_iter().flat_map(|keyword| {
-        let all = property[keyword].as_array().into_iter().flatten();
-        all.filter_map(|one| one.get("const"))
-    });
-    let all = property["enum"].as_array().into_iter().flatten();
-    let mut values: Vec<_> = all
-        .chain(consts)
-        .filter_map(|value| match value {
-            Value::String(text) => Some(text.clone()),
-            Value::Number(number) => Some(number.to_string()),
-            _ => None,
-        })
-        .collect();
-    if property["type"] == "boolean" {
-        values.extend(["true", "false"].map(str::to_owned));
-    }
-    values
-}
-
 #[cfg(test)]
 mod tests {
     use askback::{
@@ -401,7 +347,7 @@ mod tests {
         });
         let schema = json!({"type": "object", "required": ["z"], "properties": {
             "a": {"type": "boolean"},
-            "z": {"enum": ["p", "q"]},
+            "z": {},
         }});
         let catalog = Catalog {
             prompts: prompts.collect(),
@@ -462,9 +408,6 @@ mod tests {
         };
         check("/server ", &["den", "zoo"]);
         check("/restart d", &["den"]);
-        check("/as code", &["codex"]);
-        check("/as no-n", &["no-numbers"]);
-        check("/as m", &["me"]);
         check("/log e", &["error", "emergency"]);
         check("/sampling a", &["ask", "always"]);
         check("/roots ", &["add", "remove", "none"]);
@@ -473,12 +416,10 @@ mod tests {
         check("/tasks wait ", &[]);
         check("/tools ", &[]);
         check("/wire a", &["all"]);
-        check("/wire tools/", &["tools/list", "tools/call"]);
         check("/prompt p", &["p", "plan"]);
         check("/call t ", &["z=", "a="]);
         check("/begin t a=true ", &["z="]);
-        check("/call t a:=true z=", &["z=p", "z=q"]);
-        check("/call zoo/t a=t", &["a=true"]);
+        check("/call zoo/t a", &["a="]);
         check("/p ", &["days=", "to="]);
         check("/p days=3 ", &["to="]);
         check("/p days=3 t", &["to="]);
@@ -543,25 +484,5 @@ mod tests {
             &["to=\u{1b}[2J", "to=a\u{202e}b", "to="],
             &["/plan to="],
         );
-    }
-
-    #[test]
-    fn arguments_of_a_tool_are_known_from_its_schema() {
-        let schema = json!({"type": "object", "required": ["z"], "properties": {
-            "a": {"type": "boolean"},
-            "of": {"oneOf": [{"const": "x"}, {"const": 2}]},
-            "z": {"enum": ["p", 1, null]},
-        }});
-        let tool = Tool {
-            input_schema: Schema::new(&schema).expect("it is a schema"),
-            ..Tool::default()
-        };
-        assert_eq!(properties(&tool), ["z", "a", "of"]);
-        assert_eq!(values(&tool, "a"), ["true", "false"]);
-        assert_eq!(values(&tool, "of"), ["x", "2"]);
-        assert_eq!(values(&tool, "z"), ["p", "1"]);
-        assert_eq!(values(&tool, "unknown"), [""; 0]);
-        assert!(is_given(&["a=1".to_owned(), "of:=2".to_owned()], "of"));
-        assert!(!is_given(&["a=of".to_owned()], "of"));
     }
 }

@@ -58,8 +58,8 @@ pub(super) enum Command {
         /// its name, or SERVER/NAME of another server
         #[arg(value_name = "NAME")]
         prompt: String,
-        /// the arguments in their order, or KEY=VALUE
-        #[arg(value_name = "VALUE")]
+        /// an argument; KEY:=JSON gives the text of a value
+        #[arg(value_name = "KEY=VALUE")]
         arguments: Vec<String>,
     },
     /// list the resources
@@ -116,12 +116,6 @@ pub(super) enum Command {
         #[arg(value_name = "NAME")]
         server: String,
     },
-    /// play another client
-    As {
-        /// CLIENT such as codex, no-url or 2025-06-18, with commas between several
-        #[arg(value_name = "me | CLIENT")]
-        who: Option<String>,
-    },
     /// show questions again, after F8 or /mute
     Unmute,
     /// show the server's instructions for models
@@ -149,8 +143,8 @@ pub(super) enum Command {
 pub(super) struct Facts {
     /// Whether the command fails without the server.
     pub(super) needs_server: bool,
-    /// Whether an argument may be a secret. Only the server's lists tell which argument a word
-    /// without a name is for.
+    /// Whether an argument may be a secret, so that no history keeps the line. Only the server's lists tell which
+    /// argument a word without a name is for, and which part of a URI is a secret.
     pub(super) may_hold_secret: bool,
     /// Whether the command is about the last call, on any server.
     pub(super) is_of_last_call: bool,
@@ -248,12 +242,10 @@ impl Command {
             ..REMOTE
         };
         match self {
-            Self::Call { arguments, .. } | Self::Begin { arguments, .. } => Facts {
+            Self::Call { arguments, .. }
+            | Self::Begin { arguments, .. }
+            | Self::Prompt { arguments, .. } => Facts {
                 may_hold_secret: arguments.iter().any(|word| !word.contains('=')),
-                ..REMOTE
-            },
-            Self::Prompt { arguments, .. } => Facts {
-                may_hold_secret: !arguments.is_empty(),
                 ..REMOTE
             },
             Self::Read { .. } | Self::Subscribe { .. } => SECRET,
@@ -279,7 +271,6 @@ impl Command {
             | Self::Restart { .. }
             | Self::Servers
             | Self::Server { .. }
-            | Self::As { .. }
             | Self::Instructions
             | Self::Stderr
             | Self::Help { .. }
@@ -578,21 +569,6 @@ mod tests {
         let slash = "commands begin with a slash: /call TOOL calls a tool, /help lists the others";
         check("tools", slash, None);
         check("/", slash, None);
-    }
-
-    #[test]
-    fn a_command_is_near_a_name_that_is_like_it() {
-        let near = |name| near(name).map(|near| near.as_str().to_owned());
-        assert_eq!(near("tols").as_deref(), Some("Did you mean /tools?"));
-        assert_eq!(
-            near("subscrib").as_deref(),
-            Some("Did you mean /subscribe?")
-        );
-        assert_eq!(near("Tools").as_deref(), Some("Did you mean /tools?"));
-        assert_eq!(near("entre"), None);
-        assert_eq!(near("é"), None);
-        assert_eq!(near("plan_vacation"), None);
-        assert_eq!(near("-x"), None);
     }
 
     #[test]

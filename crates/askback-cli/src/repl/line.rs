@@ -1,12 +1,10 @@
 //! Splits typed lines into words, and writes the lines offered for a server's items. A server chooses the names, and
 //! a line is run as a command, so an offered line must be read back as exactly the same command.
 
-use askback_host::text::{self, acts_or_hides};
+use askback_host::text::acts_or_hides;
 use serde::de::IgnoredAny;
-use serde_json::{Map, Value};
 
-use super::{calls::Call, grammar};
-use crate::args;
+use super::grammar;
 
 /// Splits a line into words, with quotes and backslashes as in a shell. A JSON list, object or string after `:=` is
 /// one word that keeps its quotes and spaces; shlex and shell-words would remove the quotes.
@@ -83,69 +81,8 @@ fn is_read(line: &str, expected: &[&str]) -> bool {
     !line.chars().any(acts_or_hides) && words(line) == expected
 }
 
-/// The line that calls the tool, prompt or resource with this address, if a line can be read as exactly that.
-pub(super) fn call(call: &Call, address: &str) -> Option<String> {
-    let (schema, arguments) = match call {
-        Call::Tool(tool, arguments) => (tool.input_schema.decode().ok(), arguments.clone()),
-        Call::Prompt(_, arguments) => {
-            let arguments = arguments.iter();
-            let arguments = arguments.map(|(name, text)| (name.clone(), text.as_str().into()));
-            (None, arguments.collect())
-        }
-        Call::Read(_) => (None, Map::new()),
-    };
-    let read = |word: String| {
-        let words = args::parse(&[word]).ok()?;
-        match call {
-            Call::Tool(..) => args::for_tool(words, schema.as_ref().unwrap_or(&Value::Null)).ok(),
-            _ => {
-                let arguments = args::for_prompt(words).into_iter();
-                Some(arguments.map(|(name, text)| (name, text.into())).collect())
-            }
-        }
-    };
-    arguments
-        .iter()
-        .try_fold(call.offered(address)?, |line, (name, value)| {
-            let whole = Some(Map::from_iter([(name.clone(), value.clone())]));
-            let argument = argument(name, value, |word| read(word) == whole)?;
-            Some(format!("{line} {argument}"))
-        })
-}
-
-/// The first way to write an argument that is read back as the same value.
-fn argument(name: &str, value: &Value, is_it: impl Fn(String) -> bool) -> Option<String> {
-    let json = text::json(&value.to_string());
-    let text = match value {
-        Value::String(text) => text.clone(),
-        value => value.to_string(),
-    };
-    let mut ways = Vec::new();
-    if !matches!(value, Value::Array(_) | Value::Object(_)) {
-        ways.push(format!("{name}={text}"));
-        ways.push(format!("{name}={}", quoted(&text)));
-    }
-    ways.push(format!("{name}:={json}"));
-    let mut ways = ways.into_iter();
-    ways.find(|way| {
-        // The text must be parsed as a single word, also between other words.
-        match &words(&format!("a {way} b"))[..] {
-            [before, word, after] => {
-                let is_seen = !way.chars().any(acts_or_hides);
-                is_seen && before == "a" && after == "b" && is_it(word.clone())
-            }
-            _ => false,
-        }
-    })
-}
-
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeMap;
-
-    use askback::protocol::{Schema, Tool};
-    use serde_json::json;
-
     use super::{super::grammar::Command, *};
 
     #[test]
@@ -223,95 +160,6 @@ mod tests {
                     Ok(Some(Command::Call { tool: name, arguments: Vec::new() }))
                 );
             }
-        }
-    }
-
-    fn tool_call(arguments: Value) -> Call {
-        let schema = json!({"type": "object", "properties": {
-            "n": {"type": "integer"}, "yes": {"type": "boolean"}, "s": {"type": "string"},
-            "days": {"type": "array"}, "home": {"type": "object"},
-        }});
-        let tool = Tool {
-            name: "book".to_owned(),
-            input_schema: Schema::new(&schema).expect("it is a schema"),
-            ..Tool::default()
-        };
-        match arguments {
-            Value::Object(arguments) => Call::Tool(Box::new(tool), arguments),
-            other => panic!("{other} is no object"),
-        }
-    }
-
-    #[test]
-    fn a_call_is_the_line_that_makes_it() {
-        #[track_caller]
-        fn check(arguments: Value, expected: Option<&str>) {
-            assert_eq!(call(&tool_call(arguments), "book").as_deref(), expected);
-        }
-        check(json!({}), Some("/call book"));
-        check(json!({"s": "Rome"}), Some("/call book s=Rome"));
-        check(json!({"s": "New York"}), Some("/call book s=\"New York\""));
-        check(
-            json!({"s": "it's \"so\""}),
-            Some("/call book s=\"it's \\\"so\\\"\""),
-        );
-        check(json!({"s": ""}), Some("/call book s="));
-        check(json!({"s": "12"}), Some("/call book s=12"));
-        check(json!({"other": "12"}), Some("/call book other=12"));
-        check(json!({"other": 12}), Some("/call book other:=12"));
-        check(
-            json!({"n": 12, "yes": true}),
-            Some("/call book n=12 yes=true"),
-        );
-        check(
-            json!({"s": "one\ntwo's"}),
-            Some("/call book s:=\"one\\ntwo's\""),
-        );
-        check(
-            json!({"s": "a\u{202e}b"}),
-            Some("/call book s:=\"a\\u202eb\""),
-        );
-        check(
-            json!({"days": ["a b", 1]}),
-            Some("/call book days:=[\"a b\",1]"),
-        );
-        check(
-            json!({"days": ["it's\u{202e}"]}),
-            Some("/call book days:=[\"it's\\u202e\"]"),
-        );
-        check(
-            json!({"home": {"street": "Main"}}),
-            Some("/call book home:={\"street\":\"Main\"}"),
-        );
-        check(json!({"a b": "c"}), None);
-        check(json!({"a=b": "c"}), None);
-    }
-
-    #[test]
-    fn a_prompt_is_the_line_that_gets_it() {
-        #[track_caller]
-        fn check(text: &str, expected: &str) {
-            let arguments = BTreeMap::from([("to".to_owned(), text.to_owned())]);
-            let made = Call::Prompt("plan".to_owned(), arguments);
-            assert_eq!(call(&made, "plan").as_deref(), Some(expected));
-        }
-        check("Rome", "/plan to=Rome");
-        check("New York", "/plan to=\"New York\"");
-        check("one\ntwo", "/plan to:=\"one\\ntwo\"");
-    }
-
-    proptest::proptest! {
-        #[test]
-        fn any_text_is_kept(text in "\\PC{0,12}|[ '\"\\\\=:{}\\[\\]\n\ta-z]{0,8}") {
-            let made = tool_call(json!({"s": text}));
-            let line = call(&made, "book").expect("it can be written");
-            let Ok(Some(Command::Call { tool, arguments })) = grammar::parse(&line) else {
-                panic!("{line} is no call");
-            };
-            proptest::prop_assert_eq!(tool, "book");
-            let schema = json!({"properties": {"s": {"type": "string"}}});
-            let given = args::parse(&arguments).and_then(|words| args::for_tool(words, &schema));
-            proptest::prop_assert_eq!(given.ok().map(Value::Object), Some(json!({"s": text})));
         }
     }
 }

@@ -7,7 +7,6 @@ mod completion;
 mod grammar;
 mod history;
 mod line;
-mod messages;
 mod resources;
 mod results;
 mod servers;
@@ -22,7 +21,7 @@ use std::{
 use askback::{
     client::{ClientError, Subscription},
     forms::Content,
-    protocol::{Root, SubscriptionFilter},
+    protocol::SubscriptionFilter,
 };
 use askback_host::{
     host::{Host, Input},
@@ -71,8 +70,6 @@ pub struct Repl<'a> {
     reading: BTreeMap<ServerId, u64>,
     last_reading: u64,
     background: Background,
-    /// The last line typed, until it is known whether the history may keep it.
-    typed: Option<String>,
     /// Whether the front end has the current completions.
     is_offered: bool,
     files: Option<WatchedFiles>,
@@ -85,7 +82,6 @@ enum News {
     Learned(Result<LearnedCatalog, JoinError>),
     Ended(BackgroundEnd),
     Files(ChangedFiles),
-    Folders(Vec<(Root, bool)>),
     /// The server no longer reports some changes.
     Silent(Silent),
 }
@@ -106,7 +102,6 @@ impl<'a> Repl<'a> {
             reading: BTreeMap::new(),
             last_reading: 0,
             background: Background::default(),
-            typed: None,
             is_offered: false,
             session,
             recorder: None,
@@ -174,8 +169,10 @@ impl<'a> Repl<'a> {
                         }
                     };
                     let Some(command) = command else { continue };
-                    self.typed = Some(line);
-                    self.keep_typed(!command.facts().may_hold_secret);
+                    if self.session.host.is_person() && !command.facts().may_hold_secret {
+                        // A failed write only makes the history shorter.
+                        let _ = history.keep(&line);
+                    }
                     command
                 }
                 Ok(Input::Interrupt) if self.session.host.is_person() && !self.leaves(leaving) => {
@@ -204,7 +201,6 @@ impl<'a> Repl<'a> {
                 files.attended();
             }
             let ran = self.obey(command).await;
-            self.typed = None;
             self.heed(ran)?;
         }
     }
@@ -223,12 +219,8 @@ impl<'a> Repl<'a> {
             let prompt = self.name().into();
             let source = self.completion();
             let (opening, learning) = (&mut self.opening, &mut self.learning);
-            let shared = self.session.host.desk().shared().map(<[_]>::to_vec);
             let ServerState {
-                there,
-                changes,
-                watched,
-                ..
+                changes, watched, ..
             } = &mut self.known;
             let background = &mut self.background;
             let lists = self.session.host.changed();
@@ -239,7 +231,6 @@ impl<'a> Repl<'a> {
                     Some(learned) = learning.join_next() => News::Learned(learned),
                     ended = background.next() => News::Ended(ended),
                     changed = servers::files_changed(&mut self.files) => News::Files(changed),
-                    changed = client::folders_changed(shared.unwrap_or_default(), there) => News::Folders(changed),
                     silent = resources::silent(changes, watched) => News::Silent(silent),
                 }
             };
@@ -252,7 +243,6 @@ impl<'a> Repl<'a> {
                 Err(News::Learned(Err(_))) => {}
                 Err(News::Ended(ended)) => self.ended(ended),
                 Err(News::Files(changed)) => return Err(FileChange(changed)),
-                Err(News::Folders(changed)) => self.folders_changed(&changed),
                 Err(News::Silent(silent)) => self.fell_silent(silent),
             }
         }
@@ -320,7 +310,7 @@ impl<'a> Repl<'a> {
             Command::Roots { folders, action } => self.roots(&folders, action.as_ref()),
             Command::Sampling { permission } => self.sampling(permission),
             Command::Subscribe { uri } => self.subscribe(uri).await,
-            Command::Unsubscribe { uri } => self.unsubscribe(uri.as_deref()).await,
+            Command::Unsubscribe { uri } => self.unsubscribe(uri.as_deref()),
             Command::More => self.more(),
             Command::Save { file, number } => self.save(&file, number),
             Command::Log { level } => self.log(level).await,
@@ -332,7 +322,6 @@ impl<'a> Repl<'a> {
                 Ok(())
             }
             Command::Server { server } => self.talk_to(&server).await,
-            Command::As { who } => self.play(who.as_deref()).await,
             Command::Unmute => {
                 self.unmute();
                 Ok(())
@@ -371,17 +360,6 @@ impl<'a> Repl<'a> {
             page.entry(given(term), COMMAND, given(does));
         }
         Ok(())
-    }
-
-    /// Adds the typed line to the history once it is known that no word in it is a secret.
-    fn keep_typed(&mut self, is_known: bool) {
-        if is_known
-            && let Some(line) = self.typed.take()
-            && self.session.host.is_person()
-        {
-            // A failed write only makes the history shorter.
-            let _ = History::of_user().keep(&line);
-        }
     }
 
     /// A name on the current server, as the user types it.

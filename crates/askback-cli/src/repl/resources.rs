@@ -61,16 +61,10 @@ impl Resource {
 
 impl Repl<'_> {
     pub(super) async fn read_resource(&mut self, written: String) -> Result<(), Error> {
-        let Some(resource) = self.resource(&written).await? else {
-            return Ok(());
-        };
-        let is_filled = resource.uri != written;
-        self.keep_typed(is_filled || resource.secrets.is_empty());
-        let call = Call::Read(resource);
-        if is_filled {
-            self.write(&call, "/call");
+        match self.resource(&written).await? {
+            Some(resource) => self.make(Call::Read(resource), false).await,
+            None => Ok(()),
         }
-        self.make(call, false).await
     }
 
     /// The resource of a URI, or of a template that the user fills in. Returns `None` if the user cancels.
@@ -83,12 +77,6 @@ impl Repl<'_> {
             return Ok(Some(Resource::filled(written, uri, values)));
         }
         Ok(Some(self.written(uri).await?))
-    }
-
-    /// Whether a URI that the user typed holds a secret.
-    pub(super) async fn has_secret(&mut self, uri: &str) -> Result<bool, Error> {
-        let resource = self.written(uri.to_owned()).await?;
-        Ok(!resource.secrets.is_empty())
     }
 
     async fn written(&mut self, uri: String) -> Result<Resource, Error> {
@@ -146,8 +134,6 @@ impl Repl<'_> {
                 "the server does not report changes of resources",
             ));
         }
-        let has_secret = self.has_secret(&uri).await?;
-        self.keep_typed(!has_secret);
         let Session { client, host, .. } = &mut *self.session;
         let filter = SubscriptionFilter {
             resource_subscriptions: Some(vec![uri.clone()]),
@@ -160,13 +146,10 @@ impl Repl<'_> {
         Ok(())
     }
 
-    pub(super) async fn unsubscribe(&mut self, uri: Option<&str>) -> Result<(), Error> {
+    pub(super) fn unsubscribe(&mut self, uri: Option<&str>) -> Result<(), Error> {
         match uri {
             None => self.known.watched.clear(),
-            Some(uri) if self.known.watched.remove(uri).is_some() => {
-                let has_secret = self.has_secret(uri).await?;
-                self.keep_typed(!has_secret);
-            }
+            Some(uri) if self.known.watched.remove(uri).is_some() => {}
             Some(uri) => {
                 let error = Error::usage("there is no subscription to this resource:");
                 return Err(error.quoting(uri));

@@ -1,4 +1,4 @@
-//! The last result: its first rows on the screen, the rest, and its files.
+//! The last result: its first rows on the screen, the rest, and its files. The messages that were exchanged.
 
 use std::{io::Write, path::Path, sync::Arc};
 
@@ -6,13 +6,16 @@ use askback_host::{
     content,
     page::{Style, out},
     text::{PeerText, given},
-    wire::indented,
+    wire::{self, MessageSelection as ShownMessages, indented},
     words,
 };
 use serde_json::Value;
 
-use super::Repl;
-use crate::{error::Error, private_file};
+use super::{
+    Repl,
+    grammar::{self, WireAction},
+};
+use crate::{error::Error, private_file, wire::WireLog};
 
 /// Screen rows reserved for what is above and below a result.
 const OTHERS: usize = 7;
@@ -146,5 +149,37 @@ impl Repl<'_> {
             true => out::height().saturating_sub(OTHERS).max(FEWEST),
             false => usize::MAX,
         }
+    }
+}
+
+impl Repl<'_> {
+    pub(super) fn wire(
+        &mut self,
+        text: &[String],
+        action: Option<WireAction>,
+    ) -> Result<(), Error> {
+        let shown = match action {
+            Some(WireAction::Save { file }) => {
+                let path = Path::new(&file);
+                let saved = self.wire_log()?.save(path)?;
+                let words = words!("{} messages are in {}.", saved, given(path.display()));
+                return self.list(|page| page.note(Style::Plain, words));
+            }
+            Some(WireAction::All) => Some(ShownMessages::All),
+            None => ShownMessages::read(&text.join(" ")),
+        };
+        let shown = shown.ok_or_else(|| grammar::expected("wire"))?;
+        let mut page = out::stdout_page();
+        if let Some(name) = self.one_of_several() {
+            wire::heading(&mut page, name);
+        }
+        let put = wire::put(&mut page, &self.wire_log()?.lock(), shown);
+        put.map_err(|why| Error::usage(why).hint("/wire lists those that are kept."))?;
+        Ok(self.session.host.print(page.take().trimmed())?)
+    }
+
+    pub(super) fn wire_log(&self) -> Result<&WireLog, Error> {
+        let unkept = || Error::usage("the messages of this session are not kept");
+        self.session.wire.as_ref().ok_or_else(unkept)
     }
 }

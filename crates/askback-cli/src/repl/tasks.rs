@@ -65,7 +65,7 @@ impl Repl<'_> {
             let error = Error::usage("the server does not run this tool as a task:");
             return Err(error.quoting(&tool.name).hint("/call waits for the call."));
         }
-        let Some((arguments, is_filled)) = self.arguments(&tool, words, Map::new()).await? else {
+        let Some(arguments) = self.arguments(&tool, words, Map::new()).await? else {
             return Ok(());
         };
         let mut calling = self.session.client.call_as_task(&tool, &arguments);
@@ -74,9 +74,6 @@ impl Repl<'_> {
         // Send it now, whatever the user does next.
         let sent = poll_fn(|context| Poll::Ready(Pin::new(&mut calling).poll(context))).await;
         let call = Call::Tool(Box::new(tool), arguments);
-        if is_filled {
-            self.write(&call, "/begin");
-        }
         let page = self.page();
         page.quote_line(words!("Task {} began: ", number), call.name());
         page.note(Style::Dim, "/tasks shows its status.");

@@ -113,7 +113,7 @@ impl<'a> Room<'a> {
             },
             claims: None,
         };
-        let offer = self.is_attended.then(|| offer(target)).flatten();
+        let offer = self.is_attended.then(offer).flatten();
         let desk = Desk::new(asker, offer, self.shared.clone(), self.limits.clone());
         desk.with_clock(Clock::of_this_machine())
     }

@@ -19,13 +19,9 @@ use http::{Method, Request, Response, StatusCode, header};
 use http_body_util::Full;
 use tokio::{net::TcpListener, sync::mpsc};
 use tower_service::Service;
-use url::Url;
 
 const BACK: &str = "<!doctype html><meta charset=utf-8><title>askback</title>\
-    <p>askback has the answer. You can close this page and go back to askback.\n";
-
-const REFUSED: &str = "<!doctype html><meta charset=utf-8><title>askback</title>\
-    <p>The sign-in was not completed. You can close this page; the terminal says why.\n";
+    <p>askback has the answer. You can close this page; the terminal says whether you are signed in.\n";
 
 const NOTHING: &str = "<!doctype html><meta charset=utf-8><title>askback</title>\
     <p>There is nothing here. If you were signing in, start again from the terminal.\n";
@@ -72,7 +68,6 @@ impl Service<Request<RequestBody>> for Callback {
     fn call(&mut self, request: Request<RequestBody>) -> Self::Future {
         let address = self.0.by(&request);
         let (status, page) = match &address {
-            Some(address) if is_refusal(address) => (StatusCode::OK, REFUSED),
             Some(_) => (StatusCode::OK, BACK),
             None => (StatusCode::NOT_FOUND, NOTHING),
         };
@@ -117,12 +112,6 @@ impl AwaitedRequest {
         let is_meant = *request.method() == Method::GET && target.authority().is_none();
         (is_meant && is_here && is_host && (self.is_answer)(&address)).then_some(address)
     }
-}
-
-/// Whether an answer is an error response (RFC 6749, 4.1.2.1).
-fn is_refusal(address: &str) -> bool {
-    let url = Url::parse(address);
-    url.is_ok_and(|url| url.query_pairs().any(|(name, _)| name == "error"))
 }
 
 /// The scheme and authority of one of our URLs.
@@ -190,12 +179,5 @@ mod tests {
         assert!(taken.starts_with("HTTP/1.1 200"), "{taken}");
         assert!(taken.contains("has the answer"), "{taken}");
         assert!(!taken.contains("%3C"), "{taken}");
-    }
-
-    #[test]
-    fn a_refusal_is_no_answer() {
-        let at = "http://127.0.0.1:4321/callback?state=a";
-        assert!(is_refusal(&format!("{at}&error=access_denied&iss=b")));
-        assert!(!is_refusal(&format!("{at}&code=error&iss=b")));
     }
 }

@@ -101,17 +101,6 @@ fn a_call_is_made_again_with_the_answers_it_had_and_says_what_differs() {
 }
 
 #[test]
-fn a_call_again_in_another_revision_says_what_differs_in_the_result_alone() {
-    for line in ["/read travel://destinations", "/packing_list Rome may"] {
-        let lines = format!("{line}\n/as 2025-11-25\n/again\n");
-        let ran = Run::new("again-revision", &["open"]).input(&lines);
-        let ran = ran.on_travel();
-        let same = "  The result is the same as before.\n";
-        assert!(ran.stdout.ends_with(same), "{}\n{}", ran.stdout, ran.stderr);
-    }
-}
-
-#[test]
 fn there_is_no_call_again_before_the_first() {
     run("again-none", "/again\n")
         .expect(2)

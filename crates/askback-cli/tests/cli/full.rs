@@ -391,8 +391,9 @@ fn a_holiday_is_booked_with_few_keys_and_leaves_few_rows() {
     let rows = terminal.rows();
     let called = rows.iter().find(|row| row.starts_with("Called "));
     assert!(
-        called.is_some_and(|row| row.contains("| /call book_holiday depart=20")
-            && row.contains(" destination=Barcelona")),
+        called
+            .is_some_and(|row| row.contains("\"depart\":\"20")
+                && row.contains("\"destination\":\"Barcelona\"")),
         "{}",
         rows.join("\n")
     );

@@ -61,10 +61,7 @@ fn what_is_filled_in_as_a_password_is_kept_nowhere() {
             let lines = terminal.rows();
             terminal.press(CTRL_D);
             assert_eq!(terminal.exit(), Some(0));
-            let made = ["Called |", "Got |", "Read |"];
-            let mut of_call = lines
-                .iter()
-                .filter(|line| made.iter().any(|made| line.starts_with(made)));
+            let mut of_call = lines.iter().filter(|line| line.starts_with("Called "));
             assert!(of_call.all(|line| !line.contains("hush")), "{lines:?}");
             let history = scratch.path("state").join("askback/history");
             let history = fs::read_to_string(history).unwrap_or_default();
@@ -78,41 +75,32 @@ fn what_is_filled_in_as_a_password_is_kept_nowhere() {
         "tool",
         "/call login",
         true,
-        "Called | /call login user=ada",
+        "Called with | {\"password\":\"(not shown)\",\"user\":\"ada\"}",
         "in by the tool",
-        "/call login\n/call login user=ada\n",
+        "/call login\n",
     );
     check(
         "get",
         "/enter",
         true,
-        "Got | /enter user=ada",
+        "Called with | {",
         "in by the prompt",
-        "/enter\n/enter user=ada\n",
+        "/enter\n",
     );
     check(
         "template",
         "/read vault://{user}/{password}",
         true,
-        "Read | /read vault://{user}/{password}",
+        "",
         "in by the resource",
         "",
     );
-    // Without the argument's name, which only the server's list has.
     check(
         "words",
         "/enter ada hush",
         false,
         "",
-        "in by the prompt",
-        "",
-    );
-    check(
-        "many",
-        "/enter ada hush 3",
-        false,
-        "",
-        "expected KEY=VALUE, got `3`",
+        "expected KEY=VALUE, got `ada`",
         "",
     );
     check(
@@ -134,7 +122,7 @@ fn what_is_filled_in_as_a_password_is_kept_nowhere() {
             "told-of-another",
             "/subscribe note://ada",
             "Changes are reported of",
-            "/subscribe note://ada\n",
+            "",
         ),
         (
             "told-no-more",

@@ -38,7 +38,6 @@ mod malformed;
 mod missing;
 #[cfg(feature = "models")]
 mod models;
-mod new;
 mod one_shot;
 mod over_http;
 mod panicked;

@@ -16,7 +16,7 @@ while read -r line; do
     *'"initialize"'*)
         say '{"jsonrpc":"2.0","id":'$id',"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{},"prompts":{}},"serverInfo":{"name":"e","version":"1"}}}' ;;
     *tools/list*)
-        say '{"jsonrpc":"2.0","id":'$id',"result":{"tools":[{"name":"t","inputSchema":{"type":"object","properties":{"city":{"type":"string"},"nights":{"type":"integer"},"note":{"type":"string"}},"required":["city","nights"]}},{"name":"u","inputSchema":{"type":"object","properties":{"to":{"type":"object","properties":{"lat":{"type":"number"}}},"code":{"type":"integer"}},"required":["to"]}},{"name":"v","inputSchema":{"type":"object","properties":{"nights":{"type":"integer"},"room":{"type":"string","enum":["sea\u009b","city"]},"floor":{"enum":[1,2,3,4,5,6,7,8]}}}}]}}' ;;
+        say '{"jsonrpc":"2.0","id":'$id',"result":{"tools":[{"name":"t","inputSchema":{"type":"object","properties":{"city":{"type":"string"},"nights":{"type":"integer"},"note":{"type":"string"}},"required":["city","nights"]}},{"name":"u","inputSchema":{"type":"object","properties":{"to":{"type":"object","properties":{"lat":{"type":"number"}}},"code":{"type":"integer"}},"required":["to"]}}]}}' ;;
     *prompts/list*)
         say '{"jsonrpc":"2.0","id":'$id',"result":{"prompts":[{"name":"p","arguments":[{"name":"city","required":true},{"name":"note"}]}]}}' ;;
     *tools/call*)
@@ -92,17 +92,4 @@ fn without_a_person_nothing_is_asked_for() {
     ran.says("sent without the required argument | city\n");
     let ran = alone("prompt", &["get", "p"]).expect(2);
     ran.says("the prompt needs more arguments: add these\n  | city=…");
-}
-
-#[test]
-fn what_does_not_fit_the_schema_is_told_and_sent() {
-    let wants = "sent, though it does not fit the schema";
-    let ran = alone("unfit", &["call", "v", "nights:=\"7\"", "room=attic"]).expect(0);
-    assert_eq!(ran.stdout, "given {\"nights\":\"7\",\"room\":\"attic\"}\n");
-    ran.says(&format!("{wants} | `nights`: must be a whole number\n"))
-        .says(&format!("{wants} | `room`: must be one of sea<U+009B>,"));
-    let ran = alone("choices", &["call", "v", "floor=0"]).expect(0);
-    ran.says(&format!("{wants} | `floor`: must be one of"));
-    let ran = alone("fit", &["call", "v", "nights=7", "room=city"]);
-    assert!(!ran.expect(0).stderr.contains(wants));
 }

@@ -143,38 +143,6 @@ fn a_line_is_printed_for_each_change() {
 
 #[cfg(unix)]
 #[test]
-fn a_watched_resource_that_the_server_does_not_list_is_reported() {
-    // It reports a change after its lists.
-    let script = r#"
-say() { printf '{"jsonrpc":"2.0",%s}\n' "$1"; }
-while read -r line; do
-    id=$(printf '%s' "$line" | sed -n 's/.*"id":\([0-9]*\).*/\1/p')
-    case "$line" in
-    *'"initialize"'*)
-        say '"id":'$id',"result":{"protocolVersion":"2025-11-25","capabilities":{"resources":{"subscribe":true}},"serverInfo":{"name":"c","version":"1"}}' ;;
-    *resources/subscribe*) say '"id":'$id',"result":{}' ;;
-    *resources/list*) say '"id":'$id',"result":{"resources":[{"uri":"a://b","name":"b"}]}' ;;
-    *resources/templates*)
-        say '"id":'$id',"result":{"resourceTemplates":[{"uriTemplate":"c://{name}","name":"c"}]}'
-        say '"method":"notifications/resources/updated","params":{"uri":"a://b"}' ;;
-    esac
-done
-"#;
-    let words = ["watch", "--protocol", "2025-11-25", "--name", "zoo"];
-    let run = Run::new("watch-unlisted", &words);
-    let run = run.and(&["--count", "1", "a://b", "c://x", "d://x"]);
-    let ran = run.and(&["--", "sh", "-c", script]).run().expect(0);
-    let ran = ran.says("  zoo does not list d://x: there may be no such resource\n");
-    assert_eq!(
-        ran.stderr.matches("does not list").count(),
-        1,
-        "{}",
-        ran.stderr
-    );
-}
-
-#[cfg(unix)]
-#[test]
 fn a_server_that_tells_of_nothing_is_not_watched() {
     for (name, words) in [("nothing", &[][..]), ("no-resource", &["a://b"])] {
         let ran = watching(name, &json!({"tools": {}, "resources": {}}), words);

@@ -87,12 +87,6 @@ fn one_revision_is_spoken() {
         &["--as", "codex,cline"],
         "codex and cline are two clients; name one",
     );
-    let lines = "/as 2025-11-25,no-url\n/as\n/as 2025-06-18\n";
-    let run = Run::new("as-two-in-turn", &["open"])
-        .input(lines)
-        .and(&protocol);
-    let ran = run.on_travel().expect(2);
-    ran.says(both).says("Played: 2025-11-25,no-url.");
 }
 
 #[test]
@@ -100,76 +94,6 @@ fn unmute_says_what_it_changes() {
     let run = Run::new("as-unmute", &["open"]).input("/unmute\n/quit\n");
     let ran = run.and(&["--", ASKBACK, "serve", "travel"]).run().expect(0);
     ran.says("No server is muted.");
-}
-
-#[test]
-fn a_conversation_plays_other_clients_and_comes_back() {
-    let lines = "/as no-questions,2025-03-26\n/as\n/as me\n/as\n/wire all\n/as nobody\n";
-    let run = Run::new("as-in-turn", &["open"]).input(lines);
-    let ran = run.and(&["--", ASKBACK, "serve", "travel"]).run().expect(2);
-    let ran = ran
-        .says("Played: 2025-03-26,no-forms,no-url,no-sampling,no-roots.\n  It speaks 2025-03-26. A server can ask it for nothing.\n  No question comes: the client that is played declares no forms, links,")
-        .says("No other client is played.\n")
-        .says("nobody is not a client that askback can imitate");
-    // As askback, as another client, and as askback again.
-    assert_eq!(
-        ran.stdout.matches("→ | server/discover").count(),
-        2,
-        "{}",
-        ran.stdout
-    );
-    assert_eq!(
-        ran.stdout.matches("→ | initialize").count(),
-        1,
-        "{}",
-        ran.stdout
-    );
-}
-
-#[test]
-fn the_client_of_the_command_line_is_played_until_the_person_is_themselves_again() {
-    let lines = "/as me\n/as me\n";
-    let run = |name: &str| Run::new(name, &["open", "--as", "no-url"]).input(lines);
-    let ran = run("as-at-first").on_travel().expect(0);
-    let ran = ran.says("  No other client is played.\n");
-    assert_eq!(ran.stderr.matches("Starting ").count(), 1, "{}", ran.stderr);
-    let record = ["--record", "recorded.yaml"];
-    let ran = run("as-recorded").and(&record).on_travel().expect(2);
-    let ran = ran.says("a recording has one client\n");
-    assert!(!ran.stderr.contains("Starting "), "{}", ran.stderr);
-}
-
-#[test]
-fn a_conversation_says_which_client_is_played_from_now_on() {
-    for words in [&["open"][..], &["open", "--plain"]] {
-        let run =
-            Run::new("as-told", words).input("/as qwen-code\n/as no-url,2025-06-18\n/as me\n");
-        let ran = run.on_travel().expect(0);
-        ran.says("  Played: qwen-code.\n  It speaks 2025-11-25. A server can ask it for roots.\n")
-            // The second option replaces the first.
-            .says("  Played: 2025-06-18,no-url.\n  It speaks 2025-06-18. A server can ask it for forms, sampling, roots.\n")
-            .says("  No other client is played.\n");
-    }
-}
-
-#[test]
-fn questions_that_a_played_client_does_not_declare_are_said_not_to_come() {
-    let none =
-        "No question comes: the client that is played declares no forms, links, sampling, roots.\n";
-    let some = "Some questions do not come: the client that is played declares no forms.\n";
-    for (lines, says) in [
-        ("/as no-forms\n/as\n", Some(some)),
-        ("/as no-questions\n/as\n", Some(none)),
-        ("/as no-forms\n", None),
-        ("/as no-forms\n/as me\n/as\n", None),
-    ] {
-        let run = Run::new("as-undeclared", &["open"]).input(lines);
-        let ran = run.on_travel().expect(0);
-        for words in [none, some] {
-            let is_said = is_in_wrapped(words, &ran.stderr);
-            assert_eq!(is_said, says == Some(words), "{lines}{}", ran.stderr);
-        }
-    }
 }
 
 #[test]
