@@ -22,8 +22,8 @@ use clap_complete::Shell;
 
 use crate::{
     commands::{
-        answer, call, check, demo, get, hook, list, open, receipts, serve, servers, test, watch,
-        wrap,
+        answer, call, check, demo, get, hook, list, new, open, receipts, serve, servers, test,
+        watch, wrap,
     },
     error::{Error, Exit, Kind, Outcome},
     misplaced,
@@ -66,6 +66,7 @@ enum Command {
     Receipts(receipts::ReceiptsArgs),
     Check(check::CheckArgs),
     Test(test::TestArgs),
+    New(new::NewArgs),
     Servers(servers::ServersArgs),
     Serve(serve::ServeArgs),
     Wrap(wrap::WrapArgs),
@@ -318,6 +319,7 @@ async fn run(app: App, outcome: &mut Outcome) -> Result<(), Error> {
             check::run(args, outcome).await
         }
         Some(Command::Test(args)) => test::run(args, outcome).await,
+        Some(Command::New(args)) => new::run(&args),
         Some(Command::Servers(args)) => servers::run(args).await,
         Some(Command::Serve(args)) => serve::run(args).await,
         Some(Command::Hook(args)) => hook::run(args, outcome).await,

@@ -7,6 +7,7 @@ pub mod demo;
 pub mod get;
 pub mod hook;
 pub mod list;
+pub mod new;
 pub mod open;
 pub mod receipts;
 mod retry;

@@ -226,7 +226,8 @@ fn help_names_every_command() {
     let stdout = String::from_utf8_lossy(&output.stdout);
     assert_eq!(output.status.code(), Some(0));
     let commands = [
-        "list", "call", "get", "watch", "answer", "check", "test", "servers", "serve", "help",
+        "list", "call", "get", "watch", "answer", "check", "test", "new", "servers", "serve",
+        "help",
     ];
     for command in commands {
         assert!(stdout.contains(&format!("\n  {command} ")), "{stdout}");

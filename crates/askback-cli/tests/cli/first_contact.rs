@@ -154,3 +154,12 @@ fn a_message_may_be_large_and_the_user_says_how_large() {
         .expect(4)
         .says("--max-message MIB");
 }
+
+#[test]
+fn a_new_server_without_a_checkout_says_that_nothing_is_published() {
+    let ran = Run::new("new-unpublished", &["new", "mine"])
+        .run()
+        .expect(0);
+    let ran = ran.says("is not published").says("--path CHECKOUT");
+    assert!(!ran.stderr.contains("Next:"), "{}", ran.stderr);
+}

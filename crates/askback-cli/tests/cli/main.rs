@@ -38,6 +38,7 @@ mod malformed;
 mod missing;
 #[cfg(feature = "models")]
 mod models;
+mod new;
 mod one_shot;
 mod over_http;
 mod panicked;
