@@ -3,7 +3,6 @@
 //! [`Screen`] holds the state and handles keys, without a terminal. [`Full`] connects it to one.
 
 mod attention;
-mod away;
 mod choices;
 mod editor;
 mod form;
@@ -27,5 +26,5 @@ mod under_way;
 pub use frame::{Cell, Frame, Row};
 pub use key::Key;
 pub use leaf::Full;
-pub(crate) use leaf::{is_away, leave};
+pub(crate) use leaf::leave;
 pub use screen::{Screen, Size};

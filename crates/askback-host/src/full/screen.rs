@@ -57,16 +57,7 @@ pub struct Screen {
     reading: Reading,
     wanted: Option<Wanted>,
     copied: Option<String>,
-    editing: Option<String>,
-    /// The question that the text in the editor belongs to.
-    edits: Option<Edits>,
     wire: Option<MessageSelection>,
-}
-
-#[derive(Debug, Clone, Copy)]
-struct Edits {
-    of: (u64, u64),
-    is_secret: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -95,8 +86,6 @@ impl Screen {
             reading: Reading::default(),
             wanted: None,
             copied: None,
-            editing: None,
-            edits: None,
             wire: None,
         }
     }
@@ -122,42 +111,6 @@ impl Screen {
     /// Takes the link to copy to the clipboard.
     pub fn take_copied(&mut self) -> Option<String> {
         self.copied.take()
-    }
-
-    /// Takes the text to open in the editor.
-    pub fn take_editing(&mut self) -> Option<String> {
-        self.editing.take()
-    }
-
-    /// Takes back a text from the editor and returns the actions. If its question is gone, puts the
-    /// text on the page, unless it may be a secret.
-    pub fn edited(&mut self, desk: &Desk, text: String, page: &mut Page) -> Vec<Action> {
-        self.look(desk);
-        let edits = self.edits.take();
-        let front = desk
-            .front()
-            .filter(|front| edits.is_some_and(|edits| edits.of == (front.id, front.turn)));
-        match front.map(|front| front.step) {
-            Some(Step::Filling(_)) => return self.form.edited(text),
-            Some(step @ (Step::Write(_) | Step::Rewrite(..))) => {
-                self.text = Editor::new(text);
-                return self.draft(&step).into_iter().collect();
-            }
-            _ if edits.is_some_and(|edits| edits.is_secret) => {
-                let words =
-                    "The question for this text is gone. The text was not sent, and is not kept.";
-                page.say(Style::Warning, words);
-            }
-            _ => {
-                let words = "The question for this text is gone. The text was not sent:";
-                page.say(Style::Warning, words);
-                for line in text.lines() {
-                    page.say(Style::Plain, given(line));
-                }
-                page.blank();
-            }
-        }
-        Vec::new()
     }
 
     /// Records the outcome of an event, and puts the scrollback's lines about it on the page.
@@ -356,18 +309,6 @@ impl Screen {
                 self.reader.reveals = !self.reader.reveals;
                 return Vec::new();
             }
-            Key::Ctrl('g') => {
-                self.editing = match front.step {
-                    Step::Filling(draft) => self.form.text_of(draft),
-                    Step::Write(_) | Step::Rewrite(..) => Some(self.text.text().to_owned()),
-                    _ => None,
-                };
-                self.edits = self.editing.as_ref().map(|_| Edits {
-                    of: (front.id, front.turn),
-                    is_secret: front.question.ask.asks_for_secrets(),
-                });
-                return Vec::new();
-            }
             Key::Ctrl('d') if front.step != Step::Reason => return vec![Action::Decline(None)],
             _ => {}
         }
@@ -517,7 +458,7 @@ impl Screen {
                 }
             }
             LineMeaning::Lines => {
-                self.issue = Some("Alt-Enter breaks a line; Ctrl-G opens your editor")
+                self.issue = Some("Alt-Enter breaks a line")
             }
             LineMeaning::More => self.wanted = Some(Wanted::Message),
             LineMeaning::Link => self.wanted = Some(Wanted::Link),

@@ -29,7 +29,6 @@ pub struct HelpEntry {
 type Does = (&'static str, &'static str);
 
 const ROWS: Does = ("↓ ↑", "the rows below, those above");
-const EDITOR: Does = ("Ctrl-G", "write the text in your editor");
 const BREAK: Does = ("Enter", "break the line");
 const SLASH: Does = (
     "/decline /cancel",
@@ -162,14 +161,13 @@ fn keys_of_step(front: &Front<'_>) -> Vec<Does> {
             if front.suggests() {
                 keys.push(("↓ Enter, ↓ Tab", "take a value that the server suggests"));
             }
-            let does = "write a text in your editor; break a line of it";
-            keys.extend([("Ctrl-G, Alt-Enter", does), SLASH]);
+            keys.extend([("Alt-Enter", "break a line of a text"), SLASH]);
             keys
         }
         Step::Review(_) | Step::Reread(_) | Step::Request(_) | Step::Replied(_) => vec![ROWS],
-        Step::Rewrite(..) => vec![EDITOR, BREAK],
+        Step::Rewrite(..) => vec![BREAK],
         Step::Write(_) => {
-            let mut keys = vec![EDITOR, BREAK];
+            let mut keys = vec![BREAK];
             if front.model.is_some() {
                 keys.push(("Ctrl-B", "back to the request"));
             }

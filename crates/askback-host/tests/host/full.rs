@@ -894,57 +894,6 @@ fn the_site_of_a_link_stands_out() {
 }
 
 #[test]
-fn text_from_the_editor_goes_to_its_own_question() {
-    #[track_caller]
-    fn check(meanwhile: Vec<Event>, log: &str, field: &str) {
-        let mut seat = Seat::new(80);
-        let city = || form("Where to?", r#""city": {"type": "string"}"#, "");
-        seat.happen(Event::Asked(1, city()));
-        seat.press(&Key::Char('R'));
-        seat.log.clear();
-        seat.press(&Key::Ctrl('g'));
-        assert_eq!(seat.screen.take_editing().as_deref(), Some("R"));
-        for event in meanwhile {
-            seat.happen(event);
-        }
-        seat.log.clear();
-        let text = "Rome\n/quit".to_owned();
-        let said = seat.screen.edited(seat.talk.seen(), text, &mut seat.page);
-        seat.log += &seat.page.take().to_string();
-        for said in said {
-            seat.happen(Event::Action(said));
-        }
-        assert_eq!(seat.log, log);
-        assert!(seat.look().contains(field), "{}", seat.look());
-    }
-    let other = || Event::Asked(2, form("Why?", r#""why": {"type": "string"}"#, ""));
-    let gone = "The question for this text is gone. The text was not sent:\nRome\n/quit\n\n";
-    check(Vec::new(), "", "| /quit▌");
-    check(vec![other()], "", "| /quit▌");
-    check(vec![Event::Withdrawn(1)], gone, "");
-    check(vec![other(), Event::Withdrawn(1)], gone, "why  ▌");
-}
-
-#[test]
-fn a_secret_of_the_editor_is_not_kept() {
-    let mut seat = Seat::new(80);
-    let question = form("Sign in.", r#""password": {"type": "string"}"#, "");
-    seat.happen(Event::Asked(1, question));
-    seat.press(&Key::Char('y'));
-    seat.press(&Key::Ctrl('g'));
-    assert!(seat.screen.take_editing().is_some());
-    seat.happen(Event::Withdrawn(1));
-    seat.log.clear();
-    let said = seat
-        .screen
-        .edited(seat.talk.seen(), "hunter2".to_owned(), &mut seat.page);
-    assert_eq!(said, []);
-    let log = seat.page.take().to_string();
-    let words = "The question for this text is gone. The text was not sent, and is not kept.\n";
-    assert_eq!(log, words);
-}
-
-#[test]
 fn a_command_is_written_at_a_choice() {
     let mut seat = Seat::new(80);
     let fields = r#""seat": {"type": "string", "enum": ["window", "aisle"]}"#;
