@@ -1,6 +1,5 @@
 mod expanded;
 mod guide;
-mod offered;
 mod refused;
 mod rules;
 mod values;
