@@ -4,7 +4,6 @@ use std::{
     io::{self, Write},
     pin::Pin,
     task::{Context, Poll},
-    time::SystemTime,
 };
 
 use askback::{limits::Limits, witness::Renderer};
@@ -61,7 +60,7 @@ impl UnattendedRun {
     /// A run that takes its answers from `script` and reports on `out`.
     pub fn new(script: Option<Script>, limits: Limits, out: Box<dyn Write + Send>) -> Self {
         Self {
-            script: script.map(|script| ScriptRun::new(script, SystemTime::now())),
+            script: script.map(ScriptRun::new),
             rules: RulesOf::default(),
             answered: None,
             later: None,

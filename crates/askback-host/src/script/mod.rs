@@ -2,7 +2,6 @@
 
 mod expand;
 mod file;
-mod moment;
 mod read;
 mod report;
 mod rule;
