@@ -207,9 +207,6 @@ impl Leaf for Full {
         let did = self
             .screen
             .press(talk, self.prompt.as_ref(), &key, &mut self.page);
-        if self.screen.take_stray() {
-            self.settling.begin();
-        }
         if let Some(link) = self.screen.take_copied() {
             self.copy(&link);
         }

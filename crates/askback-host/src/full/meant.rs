@@ -1,35 +1,19 @@
 //! Decides whether a key was meant for what is on the screen.
 
 use super::key::Key;
-use crate::{
-    model::{Desk, Step},
-    settling::Settling,
-};
+use crate::{model::Desk, settling::Settling};
 
 /// Whether a key was meant for the current question or line. A rejected key may be followed by more
 /// of the same input.
 pub(super) fn is_for_what_is_shown(settling: &mut Settling, desk: &Desk, key: &Key) -> bool {
-    let Some(front) = desk.front() else {
-        let is_for_another = is_for_no_line(settling, key);
-        if is_for_another {
-            settling.pressed();
-        }
-        return !is_for_another;
+    let is_for_another = match desk.front() {
+        Some(_) => settling.is_unseen(desk) && !key.leaves(),
+        None => is_for_no_line(settling, key),
     };
-    if settling.is_unseen(desk) && !key.leaves() {
+    if is_for_another {
         settling.pressed();
-        return false;
     }
-    if let Key::Char(letter) = key {
-        match front.step {
-            Step::Secret(_) => settling.leads_to_text(),
-            Step::Filling(_) => {}
-            // After a decline, the user may type a reason.
-            ref step if matches!(letter, 'd' | 'n') && !step.is_typed() => settling.leads_to_text(),
-            _ => {}
-        }
-    }
-    true
+    !is_for_another
 }
 
 fn is_for_no_line(settling: &mut Settling, key: &Key) -> bool {
@@ -49,11 +33,11 @@ fn is_for_no_line(settling: &mut Settling, key: &Key) -> bool {
 mod tests {
     use std::{future::poll_fn, time::Duration};
 
-    use askback::{forms::FormSchema, limits::Limits};
+    use askback::limits::Limits;
     use tokio::time::{advance, timeout};
 
     use super::*;
-    use crate::model::{Action, Ask, Asker, Event, Origin, Question};
+    use crate::model::{Ask, Asker, Event, Origin, Question};
 
     /// Presses the keys a tenth of a second apart, and returns those that were accepted.
     async fn taken(settling: &mut Settling, desk: &Desk, keys: &[Key]) -> Vec<Key> {
@@ -116,42 +100,5 @@ mod tests {
         assert_eq!(taken(&mut settling, &desk, &leaves).await, leaves);
         wait(&mut settling).await;
         assert_eq!(taken(&mut settling, &desk, &keys).await, keys);
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn a_word_at_a_letter_is_neither_a_reason_nor_a_value() {
-        let secret = r#"{"type": "object", "properties": {"password": {"type": "string"}}}"#;
-        let secret = FormSchema::parse(secret.as_bytes(), &Limits::default().forms);
-        let schema = secret.expect("it is a form");
-        let mut settling = Settling::default();
-        let mut desk = asked(&mut settling).await;
-        for (id, letter, said) in [
-            (2, 'n', Action::Decline(None)),
-            (3, 'y', Action::Yes),
-            (4, 'd', Action::Decline(None)),
-        ] {
-            desk.update(Event::Action(Action::Cancel));
-            let question = Question {
-                call: None,
-                key: None,
-                ask: Ask::Form {
-                    message: "Your password, then Enter:".to_owned(),
-                    schema: schema.clone(),
-                },
-            };
-            let happened = desk.update(Event::Asked(id, question));
-            settling.happened(&desk, happened.cause);
-            settling.show(&desk, false);
-            wait(&mut settling).await;
-            let first = [Key::Char(letter)];
-            assert_eq!(taken(&mut settling, &desk, &first).await, first);
-            let happened = desk.update(Event::Action(said));
-            settling.happened(&desk, happened.cause);
-            settling.show(&desk, false);
-            let rest = [Key::Char('o'), Key::Char('w'), Key::Enter];
-            assert_eq!(taken(&mut settling, &desk, &rest).await, []);
-            wait(&mut settling).await;
-            assert_eq!(taken(&mut settling, &desk, &rest).await, rest);
-        }
     }
 }

@@ -46,8 +46,6 @@ pub struct Screen {
     /// The model's reply, before edits.
     replied: Option<CreateMessageResult>,
     home: Home,
-    /// Whether the last key was a letter without a function, at a step where letters are keys.
-    is_stray: bool,
     issue: Option<&'static str>,
     is_helping: bool,
     /// The last key, if it would have cancelled or left a question with text of the user.
@@ -78,7 +76,6 @@ impl Screen {
             text: Editor::default(),
             replied: None,
             home: Home::default(),
-            is_stray: false,
             issue: None,
             is_helping: false,
             leaves: None,
@@ -100,12 +97,6 @@ impl Screen {
     /// Whether a command line has been started.
     pub fn has_begun(&self) -> bool {
         self.home.has_begun()
-    }
-
-    /// Returns whether the last key was a letter without a function, and resets the flag. The user
-    /// may be typing a word that was meant for something else.
-    pub fn take_stray(&mut self) -> bool {
-        std::mem::take(&mut self.is_stray)
     }
 
     /// Takes the link to copy to the clipboard.
@@ -328,7 +319,6 @@ impl Screen {
                 });
             }
             Key::Esc | Key::Ctrl('c') => return vec![Action::Cancel],
-            Key::Char(_) => self.is_stray = !is_text,
             _ => {}
         }
         Vec::new()
