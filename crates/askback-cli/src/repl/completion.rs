@@ -9,7 +9,6 @@ use std::{
 use askback::{
     BoxFuture,
     client::Client,
-    internal::revision::Kind,
     protocol::{Reference, Tool},
 };
 use askback_host::{
@@ -145,30 +144,10 @@ impl Source {
                 found.push(self.addresses.home.clone());
             }
             "who" => found.extend(["me"].into_iter().chain(Role::words()).map(str::to_owned)),
-            // The last word is a text to search messages for.
-            "text" if command.get_name() == "wire" && given.is_empty() => {
-                found.extend(self.methods());
-            }
             "command" => found.extend(grammar::names()),
             _ => {}
         }
         (!found.is_empty()).then(|| words(found, last))
-    }
-
-    fn methods(&self) -> Vec<String> {
-        let Some((_, client)) = self.clients.get(&self.addresses.home) else {
-            return Vec::new();
-        };
-        let kinds = [
-            Kind::ClientRequest,
-            Kind::ServerRequest,
-            Kind::ClientNotification,
-            Kind::ServerNotification,
-        ];
-        let methods = kinds
-            .into_iter()
-            .flat_map(|kind| client.revision().methods(kind));
-        methods.map(str::to_owned).collect()
     }
 
     fn prompts(&self, talk: &Conversation) -> Vec<String> {
@@ -473,7 +452,6 @@ mod tests {
         check("/tasks wait ", &[]);
         check("/tools ", &[]);
         check("/wire a", &["all"]);
-        check("/wire tools/", &["tools/list", "tools/call"]);
         check("/prompt p", &["p", "plan"]);
         check("/call t ", &["z=", "a="]);
         check("/begin t a=true ", &["z="]);

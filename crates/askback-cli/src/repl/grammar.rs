@@ -128,11 +128,11 @@ pub(super) enum Command {
     Instructions,
     /// show the server's standard error
     Stderr,
-    /// show the messages (F2), or those with a method or word
+    /// show the newest messages (F2), or one whole
     #[command(args_conflicts_with_subcommands = true)]
     Wire {
-        #[arg(value_name = "N | TEXT", allow_hyphen_values = true)]
-        text: Vec<String>,
+        #[arg(value_name = "N")]
+        number: Option<u64>,
         #[command(subcommand)]
         action: Option<WireAction>,
     },
@@ -396,7 +396,7 @@ fn about(command: &clap::Command) -> String {
 }
 
 /// The error for a command with wrong arguments.
-pub(super) fn expected(name: &str) -> Error {
+fn expected(name: &str) -> Error {
     let usage = find(name).map(usage).unwrap_or_default();
     Error::usage(words!("expected /{}", given(usage)))
 }
@@ -460,10 +460,6 @@ mod tests {
             prompt: prompt.to_owned(),
             arguments: owned(arguments),
         };
-        let wire = |text: &[&str], action| Command::Wire {
-            text: owned(text),
-            action,
-        };
         let roots = |folders: &[&str], action| Command::Roots {
             folders: owned(folders),
             action,
@@ -524,12 +520,13 @@ mod tests {
             roots(&[], Some(RootsAction::Add { folders })),
         );
         check("/roots none", roots(&[], Some(RootsAction::Clear)));
-        check("/wire -32602", wire(&["-32602"], None));
-        check("/wire error  all", wire(&["error", "all"], None));
         let file = "a b".to_owned();
         check(
             "/wire save 'a b'",
-            wire(&[], Some(WireAction::Save { file })),
+            Command::Wire {
+                number: None,
+                action: Some(WireAction::Save { file }),
+            },
         );
     }
 
@@ -562,8 +559,9 @@ mod tests {
         check("/tasks wait", tasks, None);
         check("/tasks wait two", &format!("{tasks}, got `two`"), None);
         check("/tasks 2 3", &format!("{tasks}, got `3`"), None);
-        let wire = "expected /wire [N | TEXT… | all | save FILE]";
+        let wire = "expected /wire [N | all | save FILE]";
         check("/wire save", wire, None);
+        check("/wire error", &format!("{wire}, got `error`"), None);
         check("/wire save a b", &format!("{wire}, got `b`"), quotes);
         check(
             "/roots add",

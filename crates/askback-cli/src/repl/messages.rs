@@ -11,14 +11,14 @@ use askback_host::{
 
 use super::{
     Repl,
-    grammar::{self, WireAction},
+    grammar::WireAction,
 };
 use crate::{error::Error, wire::WireLog};
 
 impl Repl<'_> {
     pub(super) fn wire(
         &mut self,
-        text: &[String],
+        number: Option<u64>,
         action: Option<WireAction>,
     ) -> Result<(), Error> {
         let shown = match action {
@@ -28,10 +28,9 @@ impl Repl<'_> {
                 let words = words!("{} messages are in {}.", saved, given(path.display()));
                 return self.list(|page| page.note(Style::Plain, words));
             }
-            Some(WireAction::All) => Some(ShownMessages::All),
-            None => ShownMessages::read(&text.join(" ")),
+            Some(WireAction::All) => ShownMessages::All,
+            None => number.map_or(ShownMessages::Last, ShownMessages::One),
         };
-        let shown = shown.ok_or_else(|| grammar::expected("wire"))?;
         let mut page = out::stdout_page();
         if let Some(name) = self.one_of_several() {
             wire::heading(&mut page, name);

@@ -348,7 +348,7 @@ impl<'a> Repl<'a> {
                 self.session.host.put_stderr();
                 Ok(())
             }
-            Command::Wire { text, action } => self.wire(&text, action),
+            Command::Wire { number, action } => self.wire(number, action),
             Command::Help { command } => self.help(command.as_deref()),
             Command::Quit => Ok(()),
         }

@@ -844,7 +844,7 @@ fn the_messages_are_asked_for_at_a_question() {
         "{log}"
     );
     assert!(
-        log.contains("× at a question, write /wire, /wire all, /wire NUMBER or /wire TEXT\n"),
+        log.contains("× at a question, write /wire, /wire all or /wire NUMBER\n"),
         "{log}"
     );
 }
