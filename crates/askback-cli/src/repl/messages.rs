@@ -9,10 +9,7 @@ use askback_host::{
     words,
 };
 
-use super::{
-    Repl,
-    grammar::WireAction,
-};
+use super::{Repl, grammar::WireAction};
 use crate::{error::Error, wire::WireLog};
 
 impl Repl<'_> {

@@ -434,9 +434,7 @@ impl Screen {
                     return self.form.command(of);
                 }
             }
-            LineMeaning::Lines => {
-                self.issue = Some("Alt-Enter breaks a line")
-            }
+            LineMeaning::Lines => self.issue = Some("Alt-Enter breaks a line"),
             LineMeaning::More => self.wanted = Some(Wanted::Message),
             LineMeaning::Link => self.wanted = Some(Wanted::Link),
             LineMeaning::Code => self.wanted = Some(Wanted::Code),

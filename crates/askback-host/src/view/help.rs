@@ -1,7 +1,5 @@
 //! The keys and commands of a question that are not among its actions.
 
-use serde::{Deserialize, Serialize};
-
 use super::MAX_OPEN_CHOICES;
 use crate::{
     model::{Front, Step, options},
@@ -9,7 +7,7 @@ use crate::{
 };
 
 /// The keys and commands of a question that are not among its actions.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Help {
     /// The keys.
     pub keys: Vec<HelpEntry>,
@@ -18,7 +16,7 @@ pub struct Help {
 }
 
 /// A key or a command, and what it does.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HelpEntry {
     /// The key or command.
     pub term: Words,

@@ -145,7 +145,6 @@ impl Seat {
     }
 
     fn frame(&mut self) -> Frame {
-        crate::view::travels(self.talk.seen());
         let prompt = self.prompt.clone();
         self.screen
             .frame(&self.talk, prompt.as_ref(), None, self.size, false, false)
