@@ -117,16 +117,6 @@ impl UnattendedRun {
                     told: DelayNote::Then(rule),
                 });
             }
-            Answer::Unwanted(reply, rule) => {
-                in_full(&mut excerpt, asker, question, 0);
-                let words = words!(
-                    "{} says that this must not be asked; {}.",
-                    named(rule),
-                    became(&reply)
-                );
-                excerpt.page().item("× ", Style::Error, words);
-                reply
-            }
             Answer::Unfit { rule, why } => {
                 in_full(&mut excerpt, asker, question, text::extent(&why));
                 let whose: Words = match rule {
@@ -287,12 +277,12 @@ impl Leaf for UnattendedRun {
             self.page.item("× ", Style::Error, words);
         }
         let report = self.report();
-        for finding in &report.findings {
-            let mark = match report.fails(finding) {
+        for rule in &report.unused {
+            let mark = match report.unused_fails {
                 true => "× ",
                 false => "! ",
             };
-            let words = words!("answers file: {}", finding.words(self.rules));
+            let words = words!("answers file: {}", rule.unused(self.rules));
             self.page.item(mark, Style::Warning, words);
         }
     }

@@ -4,8 +4,8 @@ use askback::{limits::Limits, protocol::CreateMessageParams};
 
 use super::{
     file::{Script, UnusedRules},
-    report::{Finding, Place, Report},
-    rule::{Accept, Act, Action, AskCount, Reply as SamplingReply, Rule, Step, is_guard},
+    report::{Place, Report},
+    rule::{Accept, Act, Action, Reply as SamplingReply, Rule, Step, is_guard},
     sampled,
     value::Values,
 };
@@ -42,8 +42,6 @@ pub enum Answer {
         /// The number of the rule, counted from 1.
         rule: usize,
     },
-    /// Answered by the rule with this number, which says that the question must not be asked.
-    Unwanted(Reply, usize),
     /// Not answered: no rule matches.
     Unmatched,
     /// Not answered: the rule's answer does not fit the question.
@@ -100,15 +98,13 @@ impl ScriptRun {
 
     /// Reports what the rules did so far.
     pub fn report(&self) -> Report {
-        let answers = findings(&self.script.answers, &self.answers, Place::Answers);
-        let sampling = findings(&self.script.sampling, &self.sampling, Place::Sampling);
-        let mut findings: Vec<_> = answers.chain(sampling).collect();
-        match self.script.unused {
-            UnusedRules::Allow => findings.retain(|finding| !matches!(finding, Finding::Unused(_))),
-            UnusedRules::Warn | UnusedRules::Error => {}
-        }
+        let answers = unused(&self.script.answers, &self.answers, Place::Answers);
+        let sampling = unused(&self.script.sampling, &self.sampling, Place::Sampling);
         Report {
-            findings,
+            unused: match self.script.unused {
+                UnusedRules::Allow => Vec::new(),
+                UnusedRules::Warn | UnusedRules::Error => answers.chain(sampling).collect(),
+            },
             unused_fails: self.script.unused == UnusedRules::Error,
         }
     }
@@ -194,14 +190,11 @@ struct PickedAnswer<'a, A> {
     /// The number of the rule, counted from 1.
     rule: usize,
     step: &'a Step<A>,
-    asked: Option<AskCount>,
 }
 
 impl<A> PickedAnswer<'_, A> {
     fn gives(&self, reply: Reply) -> Answer {
-        let is_never = self.asked.is_some_and(AskCount::is_never);
         match self.step.after {
-            _ if is_never => Answer::Unwanted(reply, self.rule),
             Duration::ZERO => Answer::Given(reply, Some(self.rule)),
             after => Answer::Later {
                 after,
@@ -221,11 +214,7 @@ fn pick<'a, A>(
     let mut rules = (1..).zip(rules).zip(counts);
     rules.find_map(|((number, rule), answered)| {
         let step = rule.step(*answered)?;
-        let picked = PickedAnswer {
-            rule: number,
-            step,
-            asked: rule.asked,
-        };
+        let picked = PickedAnswer { rule: number, step };
         fits(rule, &step.act).then(|| {
             *answered = answered.saturating_add(1);
             picked
@@ -240,21 +229,14 @@ fn declined(reason: Option<String>, expected: bool) -> Reply {
     }
 }
 
-fn findings<A: Action>(
+/// The rules that answered nothing, except those that only refuse.
+fn unused<A: Action>(
     rules: &[Rule<A>],
     counts: &[u64],
     place: fn(usize) -> Place,
-) -> impl Iterator<Item = Finding> {
+) -> impl Iterator<Item = Place> {
     let numbered = (1..).zip(rules).zip(counts);
     numbered.filter_map(move |((number, rule), count)| {
-        let (rule_at, times) = (place(number), *count);
-        match rule.asked {
-            Some(asked) => (!asked.holds(times)).then_some(Finding::Miscounted {
-                rule: rule_at,
-                times,
-                asked,
-            }),
-            None => (times == 0 && !is_guard(rule)).then_some(Finding::Unused(rule_at)),
-        }
+        (*count == 0 && !is_guard(rule)).then(|| place(number))
     })
 }

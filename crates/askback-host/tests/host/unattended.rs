@@ -287,24 +287,7 @@ fn what_the_file_expects_is_told_at_the_end() {
         WorstEnd::Answered,
         "! answers file: rule 1 answered no question\n",
     );
-    check(
-        &format!("{other}, asked: true"),
-        WorstEnd::Unexpected,
-        "× answers file: rule 1 answered no question; expected: 1 or more\n",
-    );
     check("when: {key: other}, cancel: true", WorstEnd::Answered, "");
-}
-
-#[test]
-fn what_must_not_be_asked_is_shown_in_full() {
-    let file = "answers: [{asked: false, decline: true, reason: Not here.}]";
-    let ran = run(Some(file), None, wishes());
-    assert_eq!(
-        ran.answer,
-        r#"{"_meta":{"dev.askback/reason":"Not here."},"action":"decline"}"#
-    );
-    assert_eq!(ran.ended, WorstEnd::Unexpected);
-    insta::assert_snapshot!("unwanted", ran.log + &ran.end);
 }
 
 #[test]

@@ -132,11 +132,6 @@ fn a_wrong_file_is_refused_at_its_line() {
         "names the `host`",
     );
     check(
-        "answers:\n  - {asked: false, then: [{accept: true}]}",
-        "line 2",
-        "has neither `accept`",
-    );
-    check(
         "answers:\n  - when: {message: {regex: '('}}\n    cancel: true",
         "line 2",
         "the regex cannot be read: unclosed group",
@@ -209,36 +204,6 @@ fn a_wrong_file_is_refused_at_its_line() {
         "unused: maybe",
         "line 1",
         "`maybe` is not known here; known: ",
-    );
-    check(
-        "answers:\n  - {asked: often}",
-        "line 2",
-        "true, false or a number",
-    );
-    check(
-        "answers:\n  - {asked: -1}",
-        "line 2",
-        "true, false or a number",
-    );
-    check(
-        "answers:\n  - {asked: true}",
-        "line 2",
-        "a rule needs one of",
-    );
-    check(
-        "answers:\n  - {asked: false, accept: {}}",
-        "line 2",
-        "has neither `accept`",
-    );
-    check(
-        "answers:\n  - {asked: false, decline: true, expected: true}",
-        "line 2",
-        "has neither `accept`",
-    );
-    check(
-        "sampling:\n  - {asked: 0, reply: x}",
-        "line 2",
-        "has neither `accept`",
     );
     check("roots: here", "line 1", "");
     check("- cancel: true", "line 1", "");
