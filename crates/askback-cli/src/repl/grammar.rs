@@ -1,4 +1,4 @@
-//! The commands of a conversation: one grammar for parsing, help and completion.
+//! The commands of a conversation: one grammar for parsing and help.
 
 use std::sync::LazyLock;
 
@@ -17,7 +17,7 @@ use clap::{
 use super::line;
 use crate::error::Error;
 
-/// A command. The names of its arguments say how they are completed: see `Source::look`.
+/// A command.
 #[derive(Debug, Clone, PartialEq, Eq, Parser)]
 #[command(
     no_binary_name = true,
@@ -326,12 +326,6 @@ pub(super) fn parse(line: &str) -> Result<Option<Command>, Error> {
 
 pub(super) fn find(name: &str) -> Option<&'static clap::Command> {
     GRAMMAR.find_subcommand(name)
-}
-
-pub(super) fn names() -> impl Iterator<Item = String> {
-    GRAMMAR
-        .get_subcommands()
-        .map(|command| command.get_name().to_owned())
 }
 
 pub(super) static HELP: LazyLock<Vec<(String, String)>> = LazyLock::new(|| {

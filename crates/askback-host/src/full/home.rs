@@ -36,8 +36,6 @@ pub(super) enum HomeOutcome {
     Line(String),
     /// The user picked this line from a list. It may contain the server's names.
     Picked(String),
-    /// A partial line that completion may extend.
-    Begun(String),
     Leave,
     /// The user pressed Ctrl-C with nothing to clear.
     Interrupt,
@@ -58,11 +56,7 @@ impl Home {
 
     pub(super) fn press(&mut self, talk: &Conversation, key: &Key) -> HomeOutcome {
         self.follow(talk);
-        let before = self.editor.text().to_owned();
-        let homed = match self.pressed(talk, key) {
-            HomeOutcome::Nothing if self.editor.text() != before => self.begun(),
-            homed => homed,
-        };
+        let homed = self.pressed(talk, key);
         let picked = self
             .picked
             .and_then(|at| self.fitting(talk).get(at).copied());
@@ -77,17 +71,6 @@ impl Home {
             .and_then(|at| self.fitting(talk).get(at).copied());
         let is_bare = self.editor.text().is_empty() && !self.is_searching;
         is_bare && picked.is_some() && picked == talk.offers().latest()
-    }
-
-    /// The partial line, if completion can extend it.
-    fn begun(&self) -> HomeOutcome {
-        let text = self.editor.text();
-        let is_new = !self.is_searching && self.back.is_none();
-        let is_begun = is_new && text.starts_with('/') && text.contains(' ');
-        match is_begun && self.editor.at() == text.len() {
-            true => HomeOutcome::Begun(text.to_owned()),
-            false => HomeOutcome::Nothing,
-        }
     }
 
     fn pressed(&mut self, talk: &Conversation, key: &Key) -> HomeOutcome {
@@ -229,9 +212,6 @@ impl Home {
         if self.is_searching {
             return talk.history().find(typed.trim());
         }
-        if let Some(known) = talk.completions(typed) {
-            return known.lines.iter().map(String::as_str).collect();
-        }
         let fitting = talk.offers().fitting(typed).into_iter();
         fitting.map(|offer| offer.line.as_str()).collect()
     }
@@ -262,8 +242,7 @@ impl Home {
         }
         let fitting = self.fitting(talk);
         let is_exact = fitting.len() == 1 && fitting[0].trim() == self.editor.text().trim();
-        let is_completed = talk.completions(self.editor.text()).is_some();
-        if !is_exact && (is_completed || !self.editor.text().contains(' ')) {
+        if !is_exact && !self.editor.text().contains(' ') {
             let first = self
                 .picked
                 .unwrap_or_default()
@@ -289,12 +268,6 @@ impl Home {
                 rows.push(Row::new(columns).ours(Style::Dim, words));
             } else if more > 0 {
                 let words = words!("  ▼ {} more", more);
-                rows.push(Row::new(columns).ours(Style::Dim, words));
-            } else if talk
-                .completions(self.editor.text())
-                .is_some_and(|known| known.has_more)
-            {
-                let words = "  There are more: keep typing.";
                 rows.push(Row::new(columns).ours(Style::Dim, words));
             }
         }

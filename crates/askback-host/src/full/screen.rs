@@ -172,7 +172,6 @@ impl Screen {
                     page.quote_at(words!("{}> ", prompt.clone()), seen);
                     Did::Line(line)
                 }
-                HomeOutcome::Begun(line) => Did::Begun(line),
                 HomeOutcome::Leave => Did::End,
                 HomeOutcome::Interrupt => Did::Interrupt,
                 HomeOutcome::Nothing => Did::Action(Vec::new()),

@@ -10,7 +10,7 @@ use askback_host::{
     full::{Frame, Key, Screen, Size},
     leaf::Did,
     model::{
-        About, Action, Ask, Call, Change, Completions, Conversation, Desk, Effect, Event, Far, How,
+        About, Action, Ask, Call, Change, Conversation, Desk, Effect, Event, Far, How,
         Offer, Permission, Question, Reply, Server,
     },
     page::{Look, Page, Style},
@@ -965,39 +965,6 @@ fn a_picked_line_is_behind_the_gutter() {
     let first = "travel> | /call book> Sent\n= Line(\"/call book> Sent\")\n";
     let second = "travel> /tools\n= Line(\"/tools\")\n";
     assert_eq!(seat.log, [first, second].concat());
-}
-
-#[test]
-fn what_a_line_may_become_is_listed_and_says_whether_there_is_more() {
-    let mut seat = Seat::new(80);
-    seat.prompt = Some(given("travel").short().into());
-    for key in "/p to=R".chars() {
-        seat.press(&Key::Char(key));
-    }
-    let completed = |has_more| {
-        Change::Completed(Completions {
-            begun: "/p to=R".to_owned(),
-            lines: vec!["/p to=Rome".to_owned(), "/p to=\"Rio\"".to_owned()],
-            has_more,
-        })
-    };
-    seat.talk.update(completed(true));
-    let more = "  There are more: keep typing.\n";
-    let listed = "travel> /p to=R▌\n  | /p to=Rome\n  | /p to=\"Rio\"\n";
-    assert_eq!(seat.look(), [listed, more].concat());
-    seat.talk.update(completed(false));
-    assert_eq!(seat.look(), listed);
-    seat.press(&Key::Down);
-    seat.press(&Key::Down);
-    seat.press(&Key::Tab);
-    assert!(seat.look().contains("> /p to=\"Rio\"▌"), "{}", seat.look());
-    // A completion that equals the typed line is not listed, even if there are more.
-    seat.talk.update(Change::Completed(Completions {
-        begun: "/p to=\"Rio\"".to_owned(),
-        lines: vec!["/p to=\"Rio\" ".to_owned()],
-        has_more: false,
-    }));
-    assert_eq!(seat.look(), "travel> /p to=\"Rio\"▌\n");
 }
 
 #[test]
