@@ -26,7 +26,6 @@ use super::{
     attention::Attention,
     key::Key,
     keys::Keys,
-    meant,
     region::Region,
     resizing::Resizing,
     screen::{Screen, Size},
@@ -201,7 +200,7 @@ impl Leaf for Full {
             self.suspend();
             return Poll::Ready(Did::Action(Vec::new()));
         }
-        if !meant::is_for_what_is_shown(&mut self.settling, desk, &key) {
+        if !is_for_what_is_shown(&mut self.settling, desk, &key) {
             return Poll::Ready(Did::Action(Vec::new()));
         }
         let did = self
@@ -378,6 +377,26 @@ fn restore() {
         crossterm::cursor::Show
     );
     let _ = disable_raw_mode();
+}
+
+/// Whether a key was meant for the current question or line. A rejected key may be followed by more
+/// of the same input.
+fn is_for_what_is_shown(settling: &mut Settling, desk: &Desk, key: &Key) -> bool {
+    let is_for_another = match (desk.front(), key) {
+        (Some(_), key) => settling.is_unseen(desk) && !key.leaves(),
+        // A function key that shows something at a question would run a command here.
+        (None, key) if settling.is_for_what_is_gone() => !matches!(key, Key::Esc | Key::Ctrl('c')),
+        (None, Key::Enter | Key::Ctrl('d')) => settling.follows(),
+        (None, _) => {
+            // Further typing shows that the user has seen the line.
+            settling.end();
+            false
+        }
+    };
+    if is_for_another {
+        settling.pressed();
+    }
+    !is_for_another
 }
 
 /// Whether the step is a review, in which Enter sends the answer.

@@ -13,7 +13,6 @@ mod home;
 mod key;
 mod keys;
 mod leaf;
-mod meant;
 mod question;
 mod reading;
 mod region;
