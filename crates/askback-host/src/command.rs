@@ -5,7 +5,7 @@ use crate::{
     wire::MessageSelection,
 };
 
-const WIRE: &str = "at a question, write /wire, /wire all, /wire NUMBER or /wire TEXT";
+const WIRE: &str = "at a question, write /wire, /wire all or /wire NUMBER";
 
 /// The response to `/suggest` if the server suggests nothing.
 pub(crate) const UNSUGGESTED: &str = "no values are suggested here";
@@ -105,7 +105,7 @@ pub(crate) fn at_question(step: &Step<'_>, name: &str, rest: &str) -> LineMeanin
         "qr" if is_link(step) => return LineMeaning::Code,
         "more" => return LineMeaning::More,
         "wire" => {
-            return match MessageSelection::typed(rest) {
+            return match MessageSelection::read(rest) {
                 Some(shown) => LineMeaning::Wire(shown),
                 None => LineMeaning::Unclear(WIRE),
             };

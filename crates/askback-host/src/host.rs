@@ -39,7 +39,7 @@ use crate::{
     relay::{Arrivals, ServerId},
     remarks::Remarks,
     server_id::PerServer,
-    suggest::{Complete, Completing, Lookup, Suggest, SuggestionRequest},
+    suggest::{Lookup, Suggest, SuggestionRequest},
     text::{Words, given},
     wire::{self, MessageSelection, SharedWire},
     words,
@@ -350,13 +350,13 @@ impl Host {
 
     /// Reads a line. Questions are asked first.
     pub async fn read(&mut self, prompt: &Words) -> Input {
-        match self.read_until(prompt, &(), pending::<Infallible>()).await {
+        match self.read_until(prompt, pending::<Infallible>()).await {
             Ok(input) => input,
             Err(never) => match never {},
         }
     }
 
-    /// Reads a line, unless `end` completes first. `source` completes partial lines.
+    /// Reads a line, unless `end` completes first.
     ///
     /// # Errors
     ///
@@ -364,11 +364,9 @@ impl Host {
     pub async fn read_until<T>(
         &mut self,
         prompt: &Words,
-        source: &dyn Complete,
         end: impl Future<Output = T>,
     ) -> Result<Input, T> {
         let mut end = std::pin::pin!(end);
-        let mut completing = Completing::default();
         loop {
             if self.talk.seen().front().is_none() {
                 self.sum_up();
@@ -383,14 +381,10 @@ impl Host {
                         self.change(Change::Entered(vec![line.clone()]));
                         return Ok(Input::Line(line));
                     }
-                    Did::Begun(line) => completing.want(source, &self.talk, line),
                     Did::End => return Ok(Input::End),
                     Did::Interrupt => return Ok(Input::Interrupt),
                     Did::Action(_) | Did::Answered(_) | Did::Wire(_) => {}
                 },
-                Some(found) = completing.found() => {
-                    self.change(Change::Completed(found));
-                }
                 // The user can answer the current question first.
                 ended = &mut end, if self.talk.seen().front().is_none() => return Err(ended),
             }
@@ -475,7 +469,7 @@ impl Host {
             Did::Interrupt => self.happen(server, Event::Action(Action::Cancel)),
             Did::End => self.happen(server, Event::EndOfInput),
             // Typed while no line was wanted.
-            Did::Line(_) | Did::Begun(_) => {}
+            Did::Line(_) => {}
         }
     }
 

@@ -119,8 +119,6 @@ pub enum Did {
     Wire(MessageSelection),
     /// A line typed at the prompt.
     Line(String),
-    /// A partial line at the prompt.
-    Begun(String),
     /// The input ended. At a terminal it may continue.
     End,
     /// Ctrl-C.

@@ -27,9 +27,6 @@ pub(crate) struct Settling {
     blinks: bool,
     /// Whether the question went away and no key was accepted since. Keys are still meant for it.
     is_gone: bool,
-    /// Whether the last letter may lead to a text field. Further letters may be the rest of a word
-    /// that was meant for something else.
-    leads_to_text: bool,
 }
 
 impl Settling {
@@ -39,8 +36,7 @@ impl Settling {
         let now = seen(desk);
         self.is_gone |= cause == Cause::Gone && self.shown.is_some() && now.is_none();
         let is_same = now.map(|(id, _)| id) == self.shown.map(|(id, _)| id);
-        let is_meant = !std::mem::take(&mut self.leads_to_text);
-        let is_step = cause == Cause::Person && is_same && is_meant && self.shown != now;
+        let is_step = cause == Cause::Person && is_same && self.shown != now;
         if is_step {
             self.shown = now;
         }
@@ -75,10 +71,6 @@ impl Settling {
         let is_new = seen(desk) != self.shown || self.goes_on();
         let takes_all = |front: &Front<'_>| is_of_person(front) && !self.blinks;
         is_new && desk.front().is_some_and(|front| !takes_all(&front))
-    }
-
-    pub(crate) fn leads_to_text(&mut self) {
-        self.leads_to_text = true;
     }
 
     /// Whether keys are still meant for a question that went away.

@@ -161,13 +161,12 @@ impl Signal {
         }
     }
 
-    /// Whether the signal is for the user's editor, or is handled by a part of the program.
+    /// Whether the signal is handled by a part of the program.
     fn is_held(self) -> bool {
         match self {
-            Self::Interrupt => full::is_away() || HELD.load(Ordering::Relaxed) > 0,
-            Self::Quit => full::is_away(),
+            Self::Interrupt => HELD.load(Ordering::Relaxed) > 0,
             Self::Terminate => TERMINATIONS_HELD.load(Ordering::Relaxed) > 0,
-            Self::Hangup => false,
+            Self::Quit | Self::Hangup => false,
         }
     }
 }

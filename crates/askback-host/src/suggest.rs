@@ -10,7 +10,7 @@ use std::{
 use askback::{forms::Content, internal::future::BoxFuture};
 use tokio::time::sleep;
 
-use crate::model::{Completions, Conversation, Suggestions};
+use crate::model::Suggestions;
 
 /// How long the user must pause before values are looked up.
 const PAUSE: Duration = Duration::from_millis(120);
@@ -38,60 +38,6 @@ impl Suggest for () {
     ) -> BoxFuture<'_, Option<(Vec<String>, bool)>> {
         Box::pin(ready(None))
     }
-}
-
-/// A source of completions for lines at the prompt.
-pub trait Complete {
-    /// Completes a partial line: returns whole lines, and whether there are more. Returns `None` if
-    /// nothing is known about the line.
-    fn complete(
-        &self,
-        talk: &Conversation,
-        begun: &str,
-    ) -> BoxFuture<'static, Option<(Vec<String>, bool)>>;
-}
-
-impl Complete for () {
-    fn complete(
-        &self,
-        _: &Conversation,
-        _: &str,
-    ) -> BoxFuture<'static, Option<(Vec<String>, bool)>> {
-        Box::pin(ready(None))
-    }
-}
-
-/// The completion of the last partial line.
-#[derive(Default)]
-pub(crate) struct Completing(Option<BoxFuture<'static, Option<Completions>>>);
-
-impl Completing {
-    pub(crate) fn want(&mut self, source: &dyn Complete, talk: &Conversation, begun: String) {
-        let completing = source.complete(talk, &begun);
-        self.0 = Some(Box::pin(async move {
-            let (lines, has_more) = completing.await?;
-            Some(Completions {
-                begun,
-                lines,
-                has_more,
-            })
-        }));
-    }
-
-    /// Waits for the completion; pending forever if no completion runs. Cancel safe.
-    pub(crate) async fn found(&mut self) -> Option<Completions> {
-        let Some(completing) = &mut self.0 else {
-            return pending().await;
-        };
-        let found = completing.await;
-        self.0 = None;
-        found
-    }
-}
-
-/// Waits for the pause in typing after which suggestions are looked up.
-pub async fn pause() {
-    sleep(PAUSE).await;
 }
 
 /// A request for suggestions: a field, its text, and the values of the other fields.
@@ -156,7 +102,7 @@ async fn look_up(
     suggest: &dyn Suggest,
     wanted: SuggestionRequest,
 ) -> (SuggestionRequest, Option<Suggestions>) {
-    pause().await;
+    sleep(PAUSE).await;
     let SuggestionRequest {
         name, text, others, ..
     } = wanted.clone();

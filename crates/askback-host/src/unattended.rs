@@ -4,7 +4,6 @@ use std::{
     io::{self, Write},
     pin::Pin,
     task::{Context, Poll},
-    time::SystemTime,
 };
 
 use askback::{limits::Limits, witness::Renderer};
@@ -18,7 +17,7 @@ use crate::{
     },
     page::{Excerpt, LEFT_OUT, Page, Style, out},
     question::{self, in_full},
-    script::{Answer, Place, Report, RulesOf, Script, ScriptRun, rule_for},
+    script::{Answer, Place, Report, RulesOf, Script, ScriptRun},
     signals::Interrupts,
     text::{self, Words},
     words,
@@ -61,7 +60,7 @@ impl UnattendedRun {
     /// A run that takes its answers from `script` and reports on `out`.
     pub fn new(script: Option<Script>, limits: Limits, out: Box<dyn Write + Send>) -> Self {
         Self {
-            script: script.map(|script| ScriptRun::new(script, SystemTime::now())),
+            script: script.map(ScriptRun::new),
             rules: RulesOf::default(),
             answered: None,
             later: None,
@@ -117,16 +116,6 @@ impl UnattendedRun {
                     reply,
                     told: DelayNote::Then(rule),
                 });
-            }
-            Answer::Unwanted(reply, rule) => {
-                in_full(&mut excerpt, asker, question, 0);
-                let words = words!(
-                    "{} says that this must not be asked; {}.",
-                    named(rule),
-                    became(&reply)
-                );
-                excerpt.page().item("× ", Style::Error, words);
-                reply
             }
             Answer::Unfit { rule, why } => {
                 in_full(&mut excerpt, asker, question, text::extent(&why));
@@ -288,18 +277,18 @@ impl Leaf for UnattendedRun {
             self.page.item("× ", Style::Error, words);
         }
         let report = self.report();
-        for finding in &report.findings {
-            let mark = match report.fails(finding) {
+        for rule in &report.unused {
+            let mark = match report.unused_fails {
                 true => "× ",
                 false => "! ",
             };
-            let words = words!("answers file: {}", finding.words(self.rules));
+            let words = words!("answers file: {}", rule.unused(self.rules));
             self.page.item(mark, Style::Warning, words);
         }
     }
 }
 
-/// Shows a question that nobody answers, and a rule that would answer it.
+/// Shows a question that nobody answers.
 fn unmatched(
     script: Option<RulesOf>,
     asker: &Asker,
@@ -310,7 +299,9 @@ fn unmatched(
     let words = match script {
         Some(RulesOf::Answers) => "no rule of the answers file fits; cancelled.",
         Some(RulesOf::Suite { .. }) => "no rule of the case or of the suite fits; cancelled.",
-        None => "there is no terminal to ask at; cancelled.",
+        None => {
+            "there is no terminal to ask at; cancelled. A rule in a file named by --answers can answer it."
+        }
     };
     let mut excerpt = Excerpt::new(page, shown);
     in_full(&mut excerpt, asker, question, 0);
@@ -323,22 +314,6 @@ fn unmatched(
         return;
     }
     page.item("× ", Style::Error, words);
-    if let Some(rule) = rule_for(asker, question) {
-        let words = match script {
-            Some(RulesOf::Suite { .. }) => {
-                "A rule such as this, in the case or in the suite, would answer it:"
-            }
-            Some(RulesOf::Answers) | None => {
-                "A rule such as this, in a file named by --answers, would answer it:"
-            }
-        };
-        page.note(Style::Plain, words);
-        // The rule contains the server's names. It has its own excerpt, so that a long question
-        // leaves room for it.
-        let mut excerpt = Excerpt::new(page, shown);
-        excerpt.quote_at("  ", &rule);
-        excerpt.end(LEFT_OUT);
-    }
 }
 
 fn kind(question: &Question) -> &'static str {

@@ -1,4 +1,4 @@
-//! The commands of a conversation: one grammar for parsing, help and completion.
+//! The commands of a conversation: one grammar for parsing and help.
 
 use std::sync::LazyLock;
 
@@ -17,7 +17,7 @@ use clap::{
 use super::line;
 use crate::error::Error;
 
-/// A command. The names of its arguments say how they are completed: see `Source::look`.
+/// A command.
 #[derive(Debug, Clone, PartialEq, Eq, Parser)]
 #[command(
     no_binary_name = true,
@@ -122,11 +122,11 @@ pub(super) enum Command {
     Instructions,
     /// show the server's standard error
     Stderr,
-    /// show the messages (F2), or those with a method or word
+    /// show the newest messages (F2), or one whole
     #[command(args_conflicts_with_subcommands = true)]
     Wire {
-        #[arg(value_name = "N | TEXT", allow_hyphen_values = true)]
-        text: Vec<String>,
+        #[arg(value_name = "N")]
+        number: Option<u64>,
         #[command(subcommand)]
         action: Option<WireAction>,
     },
@@ -319,12 +319,6 @@ pub(super) fn find(name: &str) -> Option<&'static clap::Command> {
     GRAMMAR.find_subcommand(name)
 }
 
-pub(super) fn names() -> impl Iterator<Item = String> {
-    GRAMMAR
-        .get_subcommands()
-        .map(|command| command.get_name().to_owned())
-}
-
 pub(super) static HELP: LazyLock<Vec<(String, String)>> = LazyLock::new(|| {
     let all = GRAMMAR.get_subcommands();
     all.map(|command| (format!("/{}", usage(command)), about(command)))
@@ -387,7 +381,7 @@ fn about(command: &clap::Command) -> String {
 }
 
 /// The error for a command with wrong arguments.
-pub(super) fn expected(name: &str) -> Error {
+fn expected(name: &str) -> Error {
     let usage = find(name).map(usage).unwrap_or_default();
     Error::usage(words!("expected /{}", given(usage)))
 }
@@ -451,10 +445,6 @@ mod tests {
             prompt: prompt.to_owned(),
             arguments: owned(arguments),
         };
-        let wire = |text: &[&str], action| Command::Wire {
-            text: owned(text),
-            action,
-        };
         let roots = |folders: &[&str], action| Command::Roots {
             folders: owned(folders),
             action,
@@ -515,12 +505,13 @@ mod tests {
             roots(&[], Some(RootsAction::Add { folders })),
         );
         check("/roots none", roots(&[], Some(RootsAction::Clear)));
-        check("/wire -32602", wire(&["-32602"], None));
-        check("/wire error  all", wire(&["error", "all"], None));
         let file = "a b".to_owned();
         check(
             "/wire save 'a b'",
-            wire(&[], Some(WireAction::Save { file })),
+            Command::Wire {
+                number: None,
+                action: Some(WireAction::Save { file }),
+            },
         );
     }
 
@@ -553,8 +544,9 @@ mod tests {
         check("/tasks wait", tasks, None);
         check("/tasks wait two", &format!("{tasks}, got `two`"), None);
         check("/tasks 2 3", &format!("{tasks}, got `3`"), None);
-        let wire = "expected /wire [N | TEXT… | all | save FILE]";
+        let wire = "expected /wire [N | all | save FILE]";
         check("/wire save", wire, None);
+        check("/wire error", &format!("{wire}, got `error`"), None);
         check("/wire save a b", &format!("{wire}, got `b`"), quotes);
         check(
             "/roots add",

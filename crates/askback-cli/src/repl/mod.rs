@@ -3,7 +3,6 @@
 mod calls;
 mod catalog;
 mod client;
-mod completion;
 mod grammar;
 mod history;
 mod line;
@@ -217,7 +216,6 @@ impl<'a> Repl<'a> {
             }
             self.describe();
             let prompt = self.name().into();
-            let source = self.completion();
             let (opening, learning) = (&mut self.opening, &mut self.learning);
             let ServerState {
                 changes, watched, ..
@@ -234,12 +232,12 @@ impl<'a> Repl<'a> {
                     silent = resources::silent(changes, watched) => News::Silent(silent),
                 }
             };
-            match self.session.host.read_until(&prompt, &source, news).await {
+            match self.session.host.read_until(&prompt, news).await {
                 Ok(input) => return Ok(input),
                 Err(News::Opened(opened)) => self.opened(opened),
                 Err(News::Changed(servers)) => self.read_again(servers),
                 Err(News::Learned(Ok(learned))) => self.learned(learned),
-                // Without the lists there are only fewer completions.
+                // Without the lists there are only fewer offers.
                 Err(News::Learned(Err(_))) => {}
                 Err(News::Ended(ended)) => self.ended(ended),
                 Err(News::Files(changed)) => return Err(FileChange(changed)),
@@ -337,7 +335,7 @@ impl<'a> Repl<'a> {
                 self.session.host.put_stderr();
                 Ok(())
             }
-            Command::Wire { text, action } => self.wire(&text, action),
+            Command::Wire { number, action } => self.wire(number, action),
             Command::Help { command } => self.help(command.as_deref()),
             Command::Quit => Ok(()),
         }

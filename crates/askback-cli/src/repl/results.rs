@@ -11,10 +11,7 @@ use askback_host::{
 };
 use serde_json::Value;
 
-use super::{
-    Repl,
-    grammar::{self, WireAction},
-};
+use super::{Repl, grammar::WireAction};
 use crate::{error::Error, private_file, wire::WireLog};
 
 /// Screen rows reserved for what is above and below a result.
@@ -155,7 +152,7 @@ impl Repl<'_> {
 impl Repl<'_> {
     pub(super) fn wire(
         &mut self,
-        text: &[String],
+        number: Option<u64>,
         action: Option<WireAction>,
     ) -> Result<(), Error> {
         let shown = match action {
@@ -165,10 +162,9 @@ impl Repl<'_> {
                 let words = words!("{} messages are in {}.", saved, given(path.display()));
                 return self.list(|page| page.note(Style::Plain, words));
             }
-            Some(WireAction::All) => Some(ShownMessages::All),
-            None => ShownMessages::read(&text.join(" ")),
+            Some(WireAction::All) => ShownMessages::All,
+            None => number.map_or(ShownMessages::Last, ShownMessages::One),
         };
-        let shown = shown.ok_or_else(|| grammar::expected("wire"))?;
         let mut page = out::stdout_page();
         if let Some(name) = self.one_of_several() {
             wire::heading(&mut page, name);

@@ -22,7 +22,6 @@ use super::{
     Repl, attend,
     calls::LastCall,
     catalog::{self, CatalogPart},
-    completion::Source,
     grammar::{Command, TaskAction},
     results::ShownResult,
 };
@@ -271,17 +270,6 @@ impl Repl<'_> {
 
     pub(super) fn one_of_several(&self) -> Option<LocalText> {
         (!self.others.is_empty()).then(|| self.name())
-    }
-
-    pub(super) fn completion(&self) -> Source {
-        let clients = self.servers().filter_map(|server| {
-            let name = self.session.host.asker(server).name.clone();
-            Some((name, (server, self.there(server)?.clone())))
-        });
-        Source {
-            addresses: self.addresses(),
-            clients: clients.collect(),
-        }
     }
 
     /// Runs a command on the server that it names, or else on the current one. Commands about the last call run on

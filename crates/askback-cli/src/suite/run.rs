@@ -11,7 +11,7 @@ use askback_host::{
     content, folder,
     model::Folders,
     page::Rows,
-    script::{Finding, Report},
+    script::Report,
     text::PeerText,
 };
 use serde::Serialize;
@@ -329,7 +329,7 @@ impl Stage {
                     undeclared,
                 };
                 let mut mismatches = case.expect.judge(&observed);
-                mismatches.extend(miscounted(case, &self.playing.report()));
+                mismatches.extend(unused(case, &self.playing.report()));
                 match mismatches.is_empty() {
                     true => Verdict::Passed,
                     false => Verdict::Failed(mismatches),
@@ -348,19 +348,15 @@ impl Stage {
     }
 }
 
-/// The rules that did not answer as often as they should. A suite's rule applies to all cases, so a single case need
-/// not use it.
-fn miscounted(case: &Case, report: &Report) -> Vec<Mismatch> {
-    let is_own = |finding: &Finding| match *finding {
-        Finding::Unused(rule) => case.rules.is_of_case(rule),
-        Finding::Miscounted { .. } => true,
-    };
-    let findings = report.findings.iter();
-    findings
-        .filter(|finding| report.fails(finding) && is_own(finding))
-        .map(|finding| Mismatch {
+/// The rules of a case that answered nothing, if that fails it. A suite's rule applies to all cases, so a single case
+/// need not use it.
+fn unused(case: &Case, report: &Report) -> Vec<Mismatch> {
+    let unused = report.unused.iter().filter(|_| report.unused_fails);
+    unused
+        .filter(|rule| case.rules.is_of_case(**rule))
+        .map(|rule| Mismatch {
             expected: "questions as the rules have them".into(),
-            came: Came::Ours(finding.words(case.rules)),
+            came: Came::Ours(rule.unused(case.rules)),
         })
         .collect()
 }

@@ -41,7 +41,6 @@ const F2: &str = "\x1bOQ";
 pub(crate) const TAB: &str = "\t";
 pub(crate) const REVIEW: &str = "\x13";
 pub(crate) const ESC: &str = "\x1b";
-const EDITOR: &str = "\x07";
 const DOWN: &str = "\x1b[B";
 pub(crate) const END: &str = "\x1b[F";
 pub(crate) const CTRL_C: &str = "\x03";
@@ -567,79 +566,6 @@ fn a_call_is_seen_while_it_goes_on_and_leaves_its_last_progress() {
     assert_eq!(terminal.end(), Some(0));
 }
 
-/// Opens an editor on a text of a form.
-fn editing(variables: &[(&str, &str)]) -> Terminal {
-    let call = ["call", "book_holiday", "--", ASKBACK, "serve", "travel"];
-    let mut terminal = Terminal::open_with(&call, 80, variables);
-    terminal.until("destination*").press("Rome").until("Rome");
-    terminal.press(EDITOR);
-    terminal
-}
-
-/// Cancels a form with values, which takes two keys.
-#[track_caller]
-fn cancel(mut terminal: Terminal) {
-    terminal.press(ESC).until("Press it again").press(ESC);
-    assert_eq!(terminal.end(), Some(3));
-}
-
-#[test]
-fn a_text_is_written_in_an_editor() {
-    let editor =
-        "f() { echo in the editor: $(cat \"$1\"); printf 'Lisbon\\n' > \"$1\"; read -r _; }; f";
-    let variables = [("VISUAL", ""), ("EDITOR", editor)];
-    let mut terminal = editing(&variables);
-    // While the editor runs, it alone reads the terminal, which is in its original mode.
-    terminal
-        .until("in the editor: Rome")
-        .press("x\n")
-        .until("destination* Lisbon");
-    cancel(terminal);
-
-    let mut terminal = editing(&[("VISUAL", "false")]);
-    terminal.until("the editor ended with exit status: 1");
-    terminal.until("destination* Rome");
-    cancel(terminal);
-
-    // Ctrl-C in the editor is for the editor.
-    let waits = "f() { echo in the editor; read -r _; }; f";
-    let mut terminal = editing(&[("VISUAL", waits)]);
-    terminal.until("in the editor").press(CTRL_C);
-    terminal.until("the editor ended with signal: 2");
-    terminal.until("destination* Rome");
-    cancel(terminal);
-}
-
-#[test]
-fn the_editors_file_is_deleted_however_the_program_ends() {
-    let scratch = Scratch::new("editor-ended");
-    let folder = scratch.path("");
-    // The editor creates a backup file, as many editors do.
-    let editor = "f() { cp \"$1\" \"$1~\"; echo in the editor; read -r _; }; f";
-    let variables = [
-        ("VISUAL", editor),
-        ("TMPDIR", folder.to_str().expect("it is text")),
-    ];
-    let texts = || fs::read_dir(&folder).expect("it is ours").count();
-    let mut terminal = editing(&variables);
-    terminal.until("in the editor");
-    assert_eq!(texts(), 1);
-    terminal.press("\n").until("destination* Rome");
-    assert_eq!(texts(), 0);
-    for (signal, exit) in [(Signal::TERM, 143), (Signal::HUP, 129)] {
-        if signal == Signal::HUP && !hangup_ends_programs() {
-            continue;
-        }
-        let mut terminal = editing(&variables);
-        terminal.until("in the editor");
-        assert_eq!(texts(), 1);
-        terminal.signal(signal);
-        // The editor still uses the terminal.
-        let ended = terminal.child.wait().expect("it ends");
-        assert_eq!((ended.code(), texts()), (Some(exit), 0), "{signal:?}");
-    }
-}
-
 /// Calls the tool `t` of a server that is a shell script.
 const CALL: [&str; 7] = [
     "call",
@@ -663,26 +589,6 @@ fn server(called: &str) -> String {
           esac
         done"#;
     SERVER.replace("CALLED", called)
-}
-
-#[test]
-fn a_result_that_comes_while_an_editor_is_open_is_shown() {
-    // The server withdraws its question while the editor is open.
-    let server = server(
-        r#"say "\"id\":\"q\",\"method\":\"elicitation/create\",\"params\":{\"message\":\"Where?\",\"requestedSchema\":{\"type\":\"object\",\"properties\":{\"place\":{\"type\":\"string\"}},\"required\":[\"place\"]}}"
-            until [ -e "$1" ]; do sleep 0.01; done
-            say "\"method\":\"notifications/cancelled\",\"params\":{\"requestId\":\"q\"}"
-            say "\"id\":$id,\"result\":{\"content\":[{\"type\":\"text\",\"text\":\"without you\"}]}""#,
-    );
-    let scratch = Scratch::new("editor-late");
-    let opened = scratch.path("opened").display().to_string();
-    let editor = format!("f() {{ : > '{opened}'; exec sleep 60; }}; f");
-    let call = [&CALL[..], &[&server, "sh", &opened]].concat();
-    let mut terminal = Terminal::open_with(&call, 80, &[("VISUAL", &*editor)]);
-    terminal.until("Where?").press("Rome").until("Rome");
-    terminal.press(EDITOR).until("without you");
-    // The question was not answered.
-    assert_eq!(terminal.end(), Some(6));
 }
 
 #[test]

@@ -377,63 +377,6 @@ mod tests {
     }
 
     #[test]
-    fn the_first_reply_wins_and_the_others_are_told() {
-        let mut board = board();
-        let (id, effects) = board.ask(NOW);
-        assert_eq!(effects, [Effect::Notify(Notice::NoFrontEnd)]);
-        assert_eq!((id, board.stage(0)), (Some(0), Some(Stage::Waiting)));
-        assert_eq!(
-            board.join(1, FrontEndKind::Terminal),
-            Some(vec![Effect::Offer(1, 0)])
-        );
-        assert_eq!(
-            board.join(2, FrontEndKind::Page),
-            Some(vec![Effect::Offer(2, 0)])
-        );
-        assert_eq!(board.stage(0), Some(Stage::Offered));
-        board.seen(2, 0);
-        assert_eq!(board.stage(0), Some(Stage::Seen));
-        let by = FrontEndKind::Page;
-        assert_eq!(
-            board.reply(2, 0),
-            [
-                Effect::End(0, End::Replied),
-                Effect::Notify(Notice::Settled { question: 0, by }),
-                Effect::Taken(2, 0),
-                Effect::Settled(1, 0, by),
-            ]
-        );
-        assert_eq!(board.reply(1, 0), []);
-        assert_eq!(board.withdraw(0, QuestionEnd::Withdrawn), []);
-    }
-
-    #[test]
-    fn a_question_outlives_its_front_end_with_what_was_typed() {
-        let mut board = board();
-        board.ask(NOW);
-        board.join(1, FrontEndKind::Terminal);
-        board.seen(1, 0);
-        let kept = board.keep_typed(1, 0, fields(&[("name", "Ad"), ("age", "3")]));
-        assert_eq!(kept, []);
-        assert_eq!(board.leave(1), [Effect::Notify(Notice::NoFrontEnd)]);
-        assert_eq!(board.leave(1), []);
-        assert_eq!(board.stage(0), Some(Stage::Waiting));
-        assert_eq!(board.reply(1, 0), [], "it has gone");
-        let joined = board.join(2, FrontEndKind::Terminal);
-        assert_eq!(joined, Some(vec![Effect::Offer(2, 0)]));
-        let typed = fields(&[("name", "Ad"), ("age", "3")]);
-        assert_eq!(board.typed(0), Some(&typed));
-        let told = Effect::Notify(Notice::Withdrawn(0));
-        let ended = Effect::End(0, End::Withdrawn);
-        let why = QuestionEnd::CallCancelled;
-        assert_eq!(
-            board.withdraw(0, why),
-            [ended, told, Effect::Withdrawn(2, 0, why)]
-        );
-        assert_eq!(board.typed(0), None);
-    }
-
-    #[test]
     fn the_last_change_of_a_field_wins_and_goes_to_the_others() {
         let mut board = board();
         board.ask(NOW);
@@ -470,24 +413,6 @@ mod tests {
         let expired = Effect::Notify(Notice::Expired(0));
         assert_eq!(board.pass(at(900)), [Effect::End(0, End::Expired), expired]);
         assert_eq!(board.next_deadline(), None);
-    }
-
-    #[test]
-    fn a_flood_is_bounded_and_goes_on_in_order() {
-        let mut board = board();
-        board.join(1, FrontEndKind::Terminal);
-        let mut offered = 0;
-        let mut taken = 0;
-        for _ in 0..1000 {
-            let (id, effects) = board.ask(NOW);
-            taken += usize::from(id.is_some());
-            let offers = effects.iter();
-            offered += offers.filter(|it| matches!(it, Effect::Offer(..))).count();
-        }
-        assert_eq!((taken, offered), (MAX_QUESTIONS, MAX_OFFERED));
-        let next = board.reply(1, 3);
-        assert_eq!(next.last(), Some(&Effect::Offer(1, 16)));
-        assert_eq!(board.reply(1, 100), [], "it was not offered");
     }
 
     #[test]

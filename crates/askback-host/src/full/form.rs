@@ -94,12 +94,6 @@ impl FormView {
         (!is_chosen_from(field)).then(text)
     }
 
-    pub(super) fn edited(&mut self, text: String) -> Vec<Action> {
-        self.loaded = None;
-        let field = self.focus;
-        vec![Action::Write { field, text }]
-    }
-
     pub(super) fn command(&mut self, of: OfField) -> Vec<Action> {
         let field = self.focus;
         match of {

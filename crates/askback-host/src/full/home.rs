@@ -1,7 +1,5 @@
 //! The command line, shown while there is no question.
 
-use std::collections::VecDeque;
-
 use super::{editor::Editor, frame::Row, key::Key, question::KeyLine, screen::Size};
 use crate::{
     leaf::Did,
@@ -32,18 +30,12 @@ pub(super) struct Home {
     /// The line that was being written before the user went into the history.
     begun: String,
     is_searching: bool,
-    /// Whether something was typed while no line was wanted.
-    is_ahead: bool,
-    /// Lines entered while no line was wanted, oldest first.
-    entered: VecDeque<String>,
 }
 
 pub(super) enum HomeOutcome {
     Line(String),
     /// The user picked this line from a list. It may contain the server's names.
     Picked(String),
-    /// A partial line that completion may extend.
-    Begun(String),
     Leave,
     /// The user pressed Ctrl-C with nothing to clear.
     Interrupt,
@@ -64,11 +56,7 @@ impl Home {
 
     pub(super) fn press(&mut self, talk: &Conversation, key: &Key) -> HomeOutcome {
         self.follow(talk);
-        let before = self.editor.text().to_owned();
-        let homed = match self.pressed(talk, key) {
-            HomeOutcome::Nothing if self.editor.text() != before => self.begun(),
-            homed => homed,
-        };
+        let homed = self.pressed(talk, key);
         let picked = self
             .picked
             .and_then(|at| self.fitting(talk).get(at).copied());
@@ -83,17 +71,6 @@ impl Home {
             .and_then(|at| self.fitting(talk).get(at).copied());
         let is_bare = self.editor.text().is_empty() && !self.is_searching;
         is_bare && picked.is_some() && picked == talk.offers().latest()
-    }
-
-    /// The partial line, if completion can extend it.
-    fn begun(&self) -> HomeOutcome {
-        let text = self.editor.text();
-        let is_new = !self.is_searching && self.back.is_none();
-        let is_begun = is_new && text.starts_with('/') && text.contains(' ');
-        match is_begun && self.editor.at() == text.len() {
-            true => HomeOutcome::Begun(text.to_owned()),
-            false => HomeOutcome::Nothing,
-        }
     }
 
     fn pressed(&mut self, talk: &Conversation, key: &Key) -> HomeOutcome {
@@ -142,52 +119,23 @@ impl Home {
 
     /// Clears the line. Returns whether it had any text.
     pub(super) fn clear(&mut self) -> bool {
-        self.is_ahead = false;
         !self.editor.take().is_empty()
     }
 
-    pub(super) fn ahead(&self, columns: usize) -> Vec<Row> {
-        let row = || Row::new(columns);
-        let entered = self.entered.iter();
-        let entered = entered.map(|line| row().ours(Style::Dim, words!("then {}", given(line))));
-        let mut rows: Vec<_> = entered.collect();
-        if !self.editor.text().is_empty() {
-            let line = row().ours(Style::Strong, "> ");
-            let room = line.room();
-            rows.push(line.written(self.editor.text(), Some(self.editor.at()), room));
-        }
-        rows
+    /// The row of a line that was begun while no line was wanted.
+    pub(super) fn ahead(&self, columns: usize) -> Option<Row> {
+        let line = Row::new(columns).ours(Style::Strong, "> ");
+        let (text, room) = (self.editor.text(), line.room());
+        (!text.is_empty()).then(|| line.written(text, Some(self.editor.at()), room))
     }
 
     pub(super) fn has_begun(&self) -> bool {
         !self.editor.text().trim().is_empty()
     }
 
-    /// Ends typing ahead when a question appears: the next Enter is for the question.
-    pub(super) fn interrupt(&mut self) {
-        self.is_ahead = false;
-    }
-
-    /// Handles keys while no line is wanted. Enter queues a command only if the command was typed
-    /// since then: otherwise the Enter was meant for a question, not for the line typed before it.
-    pub(super) fn press_ahead(&mut self, talk: &Conversation, key: &Key) {
-        match key {
-            Key::Enter if self.is_ahead && self.is_command() => {
-                if let HomeOutcome::Line(line) = self.enter(talk) {
-                    self.entered.push_back(line);
-                }
-            }
-            key => self.is_ahead |= self.editor.press(key),
-        }
-    }
-
-    /// Whether the line is a typed command. A search result must be seen before it runs.
-    fn is_command(&self) -> bool {
-        self.picked.is_none() && !self.is_searching && self.editor.text().starts_with('/')
-    }
-
-    pub(super) fn take_entered(&mut self) -> Option<String> {
-        self.entered.pop_front()
+    /// Handles a key while no line is wanted. Enter runs a line only once it is wanted.
+    pub(super) fn press_ahead(&mut self, key: &Key) {
+        self.editor.press(key);
     }
 
     fn enter(&mut self, talk: &Conversation) -> HomeOutcome {
@@ -221,7 +169,6 @@ impl Home {
         let line = called.filter(|_| picked.is_none()).unwrap_or(line);
         self.editor.take();
         (self.picked, self.back, self.is_searching) = (None, None, false);
-        self.is_ahead = false;
         if line.trim().is_empty() {
             return HomeOutcome::Nothing;
         }
@@ -265,9 +212,6 @@ impl Home {
         if self.is_searching {
             return talk.history().find(typed.trim());
         }
-        if let Some(known) = talk.completions(typed) {
-            return known.lines.iter().map(String::as_str).collect();
-        }
         let fitting = talk.offers().fitting(typed).into_iter();
         fitting.map(|offer| offer.line.as_str()).collect()
     }
@@ -298,8 +242,7 @@ impl Home {
         }
         let fitting = self.fitting(talk);
         let is_exact = fitting.len() == 1 && fitting[0].trim() == self.editor.text().trim();
-        let is_completed = talk.completions(self.editor.text()).is_some();
-        if !is_exact && (is_completed || !self.editor.text().contains(' ')) {
+        if !is_exact && !self.editor.text().contains(' ') {
             let first = self
                 .picked
                 .unwrap_or_default()
@@ -325,12 +268,6 @@ impl Home {
                 rows.push(Row::new(columns).ours(Style::Dim, words));
             } else if more > 0 {
                 let words = words!("  ▼ {} more", more);
-                rows.push(Row::new(columns).ours(Style::Dim, words));
-            } else if talk
-                .completions(self.editor.text())
-                .is_some_and(|known| known.has_more)
-            {
-                let words = "  There are more: keep typing.";
                 rows.push(Row::new(columns).ours(Style::Dim, words));
             }
         }
@@ -578,54 +515,5 @@ mod tests {
         ];
         check(&many, "/call a x=1");
         check(&[search, Key::Char('?')], "?");
-    }
-
-    #[test]
-    fn an_enter_after_a_question_does_not_submit_the_earlier_line() {
-        let (talk, mut home) = (talk(Vec::new(), &[]), Home::default());
-        for character in "/call delete".chars() {
-            home.press_ahead(&talk, &Key::Char(character));
-        }
-        assert!(home.has_begun());
-        home.interrupt();
-        home.press_ahead(&talk, &Key::Enter);
-        assert_eq!(home.take_entered(), None);
-        home.press_ahead(&talk, &Key::Char('d'));
-        home.press_ahead(&talk, &Key::Enter);
-        assert_eq!(home.take_entered().as_deref(), Some("/call deleted"));
-        assert!(!home.has_begun());
-    }
-
-    #[test]
-    fn lines_that_are_entered_early_wait_for_the_prompt() {
-        #[track_caller]
-        fn check(begun: &str, ahead: &str, entered: &[&str], left: &str) {
-            let (talk, mut home) = (talk(Vec::new(), &[]), Home::default());
-            for character in begun.chars() {
-                home.press(&talk, &Key::Char(character));
-            }
-            for character in ahead.chars() {
-                let key = match character {
-                    '\n' => Key::Enter,
-                    character => Key::Char(character),
-                };
-                home.press_ahead(&talk, &key);
-            }
-            for &line in entered {
-                assert_eq!(home.take_entered().as_deref(), Some(line), "{ahead:?}");
-            }
-            assert_eq!((home.take_entered(), home.editor.text()), (None, left));
-        }
-        check("", "/quit\n", &["/quit"], "");
-        check("/qu", "it\n/tools\n/c", &["/quit", "/tools"], "/c");
-        check("", "\n", &[], "");
-        // The Enter was meant for a question that is gone.
-        check("/call delete", "\n", &[], "/call delete");
-        check("", "/quit\n\n", &["/quit"], "");
-        // A search result must be seen before it runs.
-        check("", "quit\n\n", &[], "quit");
-        // An answer that was typed too early is not a command.
-        check("", "yes\n", &[], "yes");
-        check("", "y\n/quit\n", &[], "y/quit");
     }
 }

@@ -14,8 +14,7 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use crate::signals;
 
 pub(super) struct Keys {
-    /// `None` while another program has the terminal: a stream reads input even if not polled.
-    events: Option<EventStream>,
+    events: EventStream,
     /// SIGHUP reports a closed window; reading does not.
     #[cfg(unix)]
     closed: Option<Signal>,
@@ -25,7 +24,7 @@ pub(super) struct Keys {
 impl Keys {
     pub(super) fn new() -> Self {
         Self {
-            events: Some(EventStream::new()),
+            events: EventStream::new(),
             #[cfg(unix)]
             closed: signal(SignalKind::hangup()).ok(),
             is_closed: false,
@@ -46,24 +45,12 @@ impl Keys {
         if self.is_closed {
             return Poll::Ready(None);
         }
-        let Some(events) = &mut self.events else {
-            return Poll::Pending;
-        };
-        let next = ready!(Pin::new(events).poll_next(context));
+        let next = ready!(Pin::new(&mut self.events).poll_next(context));
         Poll::Ready(next.and_then(Result::ok))
     }
 
     /// Whether the window was closed. The process will end soon.
     pub(super) fn is_closed(&self) -> bool {
         self.is_closed
-    }
-
-    /// Leaves further input to another program.
-    pub(super) fn shut(&mut self) {
-        self.events = None;
-    }
-
-    pub(super) fn open(&mut self) {
-        self.events.get_or_insert_with(EventStream::new);
     }
 }

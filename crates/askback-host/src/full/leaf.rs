@@ -7,7 +7,7 @@ use std::{
         Once,
         atomic::{AtomicBool, AtomicUsize, Ordering},
     },
-    task::{Context, Poll, ready},
+    task::{Context, Poll},
     time::Duration,
 };
 
@@ -24,10 +24,8 @@ use tokio::time::{Sleep, sleep};
 
 use super::{
     attention::Attention,
-    away::{Away, remove_texts},
     key::Key,
     keys::Keys,
-    meant,
     region::Region,
     resizing::Resizing,
     screen::{Screen, Size},
@@ -47,9 +45,6 @@ use crate::{
 /// The silence after which the screen says what the program waits for.
 const SILENT: Duration = Duration::from_secs(1);
 
-/// The number of the user's programs that have the terminal, or may still have it.
-static AWAY_TIMES: AtomicUsize = AtomicUsize::new(0);
-
 /// The row of the cursor below the scrollback, plus one, so that other code can erase the region; 0
 /// if nothing is drawn.
 static ROW: AtomicUsize = AtomicUsize::new(0);
@@ -64,9 +59,6 @@ pub struct Full {
     region: Region,
     page: Page,
     keys: Keys,
-    away: Option<Away>,
-    /// Rows to print when the terminal is back.
-    waiting: Rows,
     attention: Attention,
     size: Size,
     resizing: Resizing,
@@ -97,8 +89,6 @@ impl Full {
             region: Region::new(rewraps()),
             page: out::stderr_page(),
             keys: Keys::new(),
-            away: None,
-            waiting: Rows::default(),
             attention: Attention::new(),
             size: size(columns, rows),
             resizing: Resizing::default(),
@@ -120,23 +110,6 @@ impl Full {
         self.write(&format!("\x1b]52;c;{encoded}\x1b\\"));
     }
 
-    fn leave(&mut self, begin: impl FnOnce() -> io::Result<Away>) {
-        let above = self.page.take().to_string().replace('\n', "\r\n");
-        let leave = self.left() + &above;
-        self.write(&leave);
-        self.keys.shut();
-        restore();
-        AWAY_TIMES.fetch_add(1, Ordering::Relaxed);
-        match begin() {
-            Ok(away) => self.away = Some(away),
-            Err(error) => {
-                let words = words!("no program could be started: {}", given(error));
-                self.come_back();
-                self.page.item("× ", Style::Error, words);
-            }
-        }
-    }
-
     /// Restores the terminal and stops this process until the shell continues it.
     #[cfg(unix)]
     fn suspend(&mut self) {
@@ -151,23 +124,6 @@ impl Full {
         if let Ok((columns, rows)) = crossterm::terminal::size() {
             self.size = size(columns, rows);
         }
-    }
-
-    fn come_back(&mut self) {
-        self.away = None;
-        // A Ctrl-C for the other program also reaches this process, perhaps later.
-        tokio::spawn(async {
-            sleep(SILENT).await;
-            AWAY_TIMES.fetch_sub(1, Ordering::Relaxed);
-        });
-        // Fails only if the terminal was closed.
-        let _ = take();
-        self.keys.open();
-        if let Ok((columns, rows)) = crossterm::terminal::size() {
-            self.size = size(columns, rows);
-        }
-        let waiting = std::mem::take(&mut self.waiting);
-        self.write_rows(&waiting);
     }
 
     /// Erases the region until the terminal keeps this size for a moment.
@@ -198,25 +154,9 @@ impl Full {
 impl Leaf for Full {
     fn poll_did(&mut self, talk: &Conversation, context: &mut Context<'_>) -> Poll<Did> {
         let desk = talk.seen();
-        if let Some(away) = &mut self.away {
-            let ended = ready!(away.poll(context));
-            self.come_back();
-            return Poll::Ready(Did::Action(match ended {
-                Ok(text) => self.screen.edited(desk, text, &mut self.page),
-                Err(issue) => {
-                    self.page.item("× ", Style::Error, issue);
-                    Vec::new()
-                }
-            }));
-        }
         let is_same = self.resizing.poll_over(context).is_ready();
         if is_same || self.settling.poll_over(context).is_ready() {
             return Poll::Ready(Did::Action(Vec::new()));
-        }
-        if let (None, Some(prompt)) = (desk.front(), &self.prompt)
-            && let Some(did) = self.screen.take_entered(prompt, &mut self.page)
-        {
-            return Poll::Ready(did);
         }
         if let Some(said) = self.screen.begun(desk) {
             return Poll::Ready(Did::Action(vec![said]));
@@ -260,20 +200,14 @@ impl Leaf for Full {
             self.suspend();
             return Poll::Ready(Did::Action(Vec::new()));
         }
-        if !meant::is_for_what_is_shown(&mut self.settling, desk, &key) {
+        if !is_for_what_is_shown(&mut self.settling, desk, &key) {
             return Poll::Ready(Did::Action(Vec::new()));
         }
         let did = self
             .screen
             .press(talk, self.prompt.as_ref(), &key, &mut self.page);
-        if self.screen.take_stray() {
-            self.settling.begin();
-        }
         if let Some(link) = self.screen.take_copied() {
             self.copy(&link);
-        }
-        if let Some(text) = self.screen.take_editing() {
-            self.leave(|| Away::edit(&text));
         }
         Poll::Ready(did)
     }
@@ -287,14 +221,8 @@ impl Leaf for Full {
         let front = desk.front().map(|front| front.id);
         let is_new = front.is_some() && front != happened.before.map(|(id, _)| id);
         if is_new && happened.cause == Cause::Server {
-            let call = match self.away {
-                // A bell does no harm in the output of another program.
-                Some(_) => "\x07".to_owned(),
-                None => {
-                    let words = words!("{} asks", given(&desk.asker().name).short());
-                    self.attention.call(&words)
-                }
-            };
+            let words = words!("{} asks", given(&desk.asker().name).short());
+            let call = self.attention.call(&words);
             self.write(&call);
         }
     }
@@ -315,9 +243,6 @@ impl Leaf for Full {
 
     fn show(&mut self, talk: &Conversation, prompt: Option<&Words>) {
         let desk = talk.seen();
-        if self.away.is_some() {
-            return;
-        }
         // Progress is drawn below until the call ends. The scrollback keeps only the last one.
         match talk.under_way() {
             Some((call, _)) => self.far.clone_from(&call.far),
@@ -366,10 +291,6 @@ impl Leaf for Full {
         if !out::is_seen() {
             return out::print(&rows);
         }
-        if self.away.is_some() {
-            self.waiting.push(&rows);
-            return Ok(());
-        }
         let above = self.page.take();
         let text = self.left();
         self.write(&text);
@@ -398,13 +319,6 @@ impl Leaf for Full {
 
 impl Drop for Full {
     fn drop(&mut self) {
-        if let Some(away) = self.away.take() {
-            // The program restores the terminal. The waiting rows were not printed yet.
-            away.end();
-            out::tell(&mut self.page);
-            let _ = out::print(&self.waiting);
-            return;
-        }
         if !IS_TAKEN.load(Ordering::Relaxed) {
             // The terminal was restored by a panic, whose message is where the region was.
             return;
@@ -442,16 +356,11 @@ fn take() -> io::Result<()> {
     execute!(out::stderr(), EnableBracketedPaste, EnableFocusChange)
 }
 
-/// Restores the terminal if this program has it, and removes the texts in editors.
+/// Restores the terminal if this program has it.
 pub(crate) fn leave() {
-    remove_texts();
     if IS_TAKEN.load(Ordering::Relaxed) {
         restore();
     }
-}
-
-pub(crate) fn is_away() -> bool {
-    AWAY_TIMES.load(Ordering::Relaxed) > 0
 }
 
 /// Restores the terminal and erases the rows below the scrollback.
@@ -468,6 +377,26 @@ fn restore() {
         crossterm::cursor::Show
     );
     let _ = disable_raw_mode();
+}
+
+/// Whether a key was meant for the current question or line. A rejected key may be followed by more
+/// of the same input.
+fn is_for_what_is_shown(settling: &mut Settling, desk: &Desk, key: &Key) -> bool {
+    let is_for_another = match (desk.front(), key) {
+        (Some(_), key) => settling.is_unseen(desk) && !key.leaves(),
+        // A function key that shows something at a question would run a command here.
+        (None, key) if settling.is_for_what_is_gone() => !matches!(key, Key::Esc | Key::Ctrl('c')),
+        (None, Key::Enter | Key::Ctrl('d')) => settling.follows(),
+        (None, _) => {
+            // Further typing shows that the user has seen the line.
+            settling.end();
+            false
+        }
+    };
+    if is_for_another {
+        settling.pressed();
+    }
+    !is_for_another
 }
 
 /// Whether the step is a review, in which Enter sends the answer.

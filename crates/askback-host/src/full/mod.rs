@@ -3,7 +3,6 @@
 //! [`Screen`] holds the state and handles keys, without a terminal. [`Full`] connects it to one.
 
 mod attention;
-mod away;
 mod choices;
 mod editor;
 mod form;
@@ -14,7 +13,6 @@ mod home;
 mod key;
 mod keys;
 mod leaf;
-mod meant;
 mod question;
 mod reading;
 mod region;
@@ -27,5 +25,5 @@ mod under_way;
 pub use frame::{Cell, Frame, Row};
 pub use key::Key;
 pub use leaf::Full;
-pub(crate) use leaf::{is_away, leave};
+pub(crate) use leaf::leave;
 pub use screen::{Screen, Size};

@@ -46,8 +46,6 @@ pub struct Screen {
     /// The model's reply, before edits.
     replied: Option<CreateMessageResult>,
     home: Home,
-    /// Whether the last key was a letter without a function, at a step where letters are keys.
-    is_stray: bool,
     issue: Option<&'static str>,
     is_helping: bool,
     /// The last key, if it would have cancelled or left a question with text of the user.
@@ -57,16 +55,7 @@ pub struct Screen {
     reading: Reading,
     wanted: Option<Wanted>,
     copied: Option<String>,
-    editing: Option<String>,
-    /// The question that the text in the editor belongs to.
-    edits: Option<Edits>,
     wire: Option<MessageSelection>,
-}
-
-#[derive(Debug, Clone, Copy)]
-struct Edits {
-    of: (u64, u64),
-    is_secret: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -87,7 +76,6 @@ impl Screen {
             text: Editor::default(),
             replied: None,
             home: Home::default(),
-            is_stray: false,
             issue: None,
             is_helping: false,
             leaves: None,
@@ -95,8 +83,6 @@ impl Screen {
             reading: Reading::default(),
             wanted: None,
             copied: None,
-            editing: None,
-            edits: None,
             wire: None,
         }
     }
@@ -113,51 +99,9 @@ impl Screen {
         self.home.has_begun()
     }
 
-    /// Returns whether the last key was a letter without a function, and resets the flag. The user
-    /// may be typing a word that was meant for something else.
-    pub fn take_stray(&mut self) -> bool {
-        std::mem::take(&mut self.is_stray)
-    }
-
     /// Takes the link to copy to the clipboard.
     pub fn take_copied(&mut self) -> Option<String> {
         self.copied.take()
-    }
-
-    /// Takes the text to open in the editor.
-    pub fn take_editing(&mut self) -> Option<String> {
-        self.editing.take()
-    }
-
-    /// Takes back a text from the editor and returns the actions. If its question is gone, puts the
-    /// text on the page, unless it may be a secret.
-    pub fn edited(&mut self, desk: &Desk, text: String, page: &mut Page) -> Vec<Action> {
-        self.look(desk);
-        let edits = self.edits.take();
-        let front = desk
-            .front()
-            .filter(|front| edits.is_some_and(|edits| edits.of == (front.id, front.turn)));
-        match front.map(|front| front.step) {
-            Some(Step::Filling(_)) => return self.form.edited(text),
-            Some(step @ (Step::Write(_) | Step::Rewrite(..))) => {
-                self.text = Editor::new(text);
-                return self.draft(&step).into_iter().collect();
-            }
-            _ if edits.is_some_and(|edits| edits.is_secret) => {
-                let words =
-                    "The question for this text is gone. The text was not sent, and is not kept.";
-                page.say(Style::Warning, words);
-            }
-            _ => {
-                let words = "The question for this text is gone. The text was not sent:";
-                page.say(Style::Warning, words);
-                for line in text.lines() {
-                    page.say(Style::Plain, given(line));
-                }
-                page.blank();
-            }
-        }
-        Vec::new()
     }
 
     /// Records the outcome of an event, and puts the scrollback's lines about it on the page.
@@ -185,12 +129,6 @@ impl Screen {
                 self.form.stays(draft);
             }
         }
-    }
-
-    /// Takes a line that was entered before it was wanted.
-    pub fn take_entered(&mut self, prompt: &Words, page: &mut Page) -> Option<Did> {
-        let line = self.home.take_entered()?;
-        Some(entered(line, prompt, page))
     }
 
     /// Returns the action that requests suggestions for the first field of a new form.
@@ -234,19 +172,14 @@ impl Screen {
                     page.quote_at(words!("{}> ", prompt.clone()), seen);
                     Did::Line(line)
                 }
-                HomeOutcome::Begun(line) => Did::Begun(line),
                 HomeOutcome::Leave => Did::End,
                 HomeOutcome::Interrupt => Did::Interrupt,
                 HomeOutcome::Nothing => Did::Action(Vec::new()),
             },
             (None, None) if *key == Key::Ctrl('c') && self.home.clear() => Did::Action(Vec::new()),
-            (None, None) if *key == Key::Ctrl('c') => {
-                // Commands that were queued behind it are dropped, too.
-                while self.home.take_entered().is_some() {}
-                Did::Interrupt
-            }
+            (None, None) if *key == Key::Ctrl('c') => Did::Interrupt,
             (None, None) => {
-                self.home.press_ahead(talk, key);
+                self.home.press_ahead(key);
                 Did::Action(Vec::new())
             }
         };
@@ -288,9 +221,6 @@ impl Screen {
         }
         if let (None, Some(Step::Filling(draft))) = (&self.begun, desk.front().map(|it| it.step)) {
             self.begun = Some(draft.clone());
-        }
-        if now.is_some() {
-            self.home.interrupt();
         }
         if is_new {
             self.text = Editor::default();
@@ -356,18 +286,6 @@ impl Screen {
                 self.reader.reveals = !self.reader.reveals;
                 return Vec::new();
             }
-            Key::Ctrl('g') => {
-                self.editing = match front.step {
-                    Step::Filling(draft) => self.form.text_of(draft),
-                    Step::Write(_) | Step::Rewrite(..) => Some(self.text.text().to_owned()),
-                    _ => None,
-                };
-                self.edits = self.editing.as_ref().map(|_| Edits {
-                    of: (front.id, front.turn),
-                    is_secret: front.question.ask.asks_for_secrets(),
-                });
-                return Vec::new();
-            }
             Key::Ctrl('d') if front.step != Step::Reason => return vec![Action::Decline(None)],
             _ => {}
         }
@@ -400,7 +318,6 @@ impl Screen {
                 });
             }
             Key::Esc | Key::Ctrl('c') => return vec![Action::Cancel],
-            Key::Char(_) => self.is_stray = !is_text,
             _ => {}
         }
         Vec::new()
@@ -516,9 +433,7 @@ impl Screen {
                     return self.form.command(of);
                 }
             }
-            LineMeaning::Lines => {
-                self.issue = Some("Alt-Enter breaks a line; Ctrl-G opens your editor")
-            }
+            LineMeaning::Lines => self.issue = Some("Alt-Enter breaks a line"),
             LineMeaning::More => self.wanted = Some(Wanted::Message),
             LineMeaning::Link => self.wanted = Some(Wanted::Link),
             LineMeaning::Code => self.wanted = Some(Wanted::Code),

@@ -5,7 +5,7 @@ use std::time::Duration;
 use askback::protocol::{LoggingLevel, Root};
 
 use super::{
-    Call, Catalog, Claims, Completions, Desk, Event, EventOutcome, Far, Folders, How, Offer,
+    Call, Catalog, Claims, Desk, Event, EventOutcome, Far, Folders, How, Offer,
     Offers, Permission, Presence, Server, ServerOffer, UnderWay,
 };
 use crate::{
@@ -21,7 +21,6 @@ pub struct Conversation {
     /// The server and the id of the question in front of the user.
     front: Option<(ServerId, u64)>,
     offers: Offers,
-    completions: Option<Completions>,
     head: Words,
     /// How long the server worked on the last call.
     took: Option<Duration>,
@@ -80,8 +79,6 @@ pub enum Change {
     Offered(Vec<Offer>),
     /// The lines about the servers changed.
     Servers(Vec<ServerOffer>),
-    /// Completions of a partial line arrived.
-    Completed(Completions),
     /// The text about the servers changed.
     Described(Words),
 }
@@ -94,7 +91,6 @@ impl Conversation {
             chosen: ServerId::default(),
             front: None,
             offers: Offers::default(),
-            completions: None,
             head: Words::default(),
             took: None,
             history: History::default(),
@@ -163,12 +159,6 @@ impl Conversation {
     /// Returns the lines that can be typed.
     pub fn offers(&self) -> &Offers {
         &self.offers
-    }
-
-    /// Returns the known completions of a partial line.
-    pub fn completions(&self, begun: &str) -> Option<&Completions> {
-        let known = self.completions.as_ref();
-        known.filter(|known| known.begun == begun)
     }
 
     /// Returns the text about the servers.
@@ -263,7 +253,6 @@ impl Conversation {
             }
             Change::Offered(offers) => self.offers.set(offers),
             Change::Servers(servers) => self.offers.set_servers(servers),
-            Change::Completed(completions) => self.completions = Some(completions),
             Change::Described(words) => self.head = words,
         }
         None

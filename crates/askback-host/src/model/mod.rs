@@ -30,7 +30,7 @@ pub use conversation::{Change, Conversation, History};
 pub use desk::{Cause, Desk, Event, EventOutcome, Front};
 pub use draft::{Draft, missing, read_field};
 pub use folders::Folders;
-pub use offers::{About, Completions, Offer, Offers, OtherLine, ServerOffer};
+pub use offers::{About, Offer, Offers, OtherLine, ServerOffer};
 pub use options::{having, marks, options};
 pub(crate) use sampling::{PERSON, calls, mode};
 pub use sampling::{Part, Sampling};

@@ -20,17 +20,6 @@ pub struct Offers {
 /// Precedes the name of a tool.
 const CALL: &str = "/call ";
 
-/// Completions of a partial line.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Completions {
-    /// The partial line.
-    pub begun: String,
-    /// The complete lines. They may contain text from a server.
-    pub lines: Vec<String>,
-    /// Whether there are more.
-    pub has_more: bool,
-}
-
 impl Offers {
     pub(super) fn set(&mut self, mut offers: Vec<Offer>) {
         for offer in &mut offers {

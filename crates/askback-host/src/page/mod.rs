@@ -10,8 +10,6 @@ use std::{
     ops::Range,
 };
 
-use serde::{Deserialize, Serialize};
-
 use crate::{
     model::link::Link,
     text::{self, GUTTER, LocalText, PeerText, Words},
@@ -53,8 +51,7 @@ pub enum LookSource {
 
 /// The role of a text, which decides how a terminal shows it. A style never carries a meaning alone:
 /// a mark or a word says the same without colors.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Style {
     /// Normal text.
     Plain,

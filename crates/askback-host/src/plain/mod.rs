@@ -5,7 +5,6 @@ mod dialog;
 mod input;
 mod leaf;
 mod lines;
-mod resumed;
 mod unseen;
 
 pub(crate) use unseen::leave;

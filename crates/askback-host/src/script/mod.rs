@@ -2,8 +2,6 @@
 
 mod expand;
 mod file;
-mod moment;
-mod offered;
 mod read;
 mod report;
 mod rule;
@@ -14,9 +12,8 @@ mod when;
 
 pub use expand::{Surroundings, literal};
 pub use file::{Script, UnusedRules};
-pub use offered::rule_for;
-pub use report::{Finding, Place, Report, RulesOf};
-pub use rule::{Accept, Act, AskCount, Reply as SamplingReply, Rule, SampledPart, Step};
+pub use report::{Place, Report, RulesOf};
+pub use rule::{Accept, Act, Reply as SamplingReply, Rule, SampledPart, Step};
 pub use run::{Answer, ScriptRun};
 pub use value::Values;
 pub use when::{Mode, TextMatch, When};

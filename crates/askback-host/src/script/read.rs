@@ -9,7 +9,7 @@ use serde::{
 use serde_json::{Map, Value};
 
 use super::{
-    rule::{Accept, Act, Action, AskCount, Reply, Rule, SampledPart, Step},
+    rule::{Accept, Act, Action, Reply, Rule, SampledPart, Step},
     value::Values,
     when::{Mode, When},
 };
@@ -20,7 +20,6 @@ type Delay = Time<{ 10 * 60 }>;
 
 struct Frame<A> {
     when: Option<When>,
-    asked: Option<AskCount>,
     times: Option<NonZeroU64>,
     after: Delay,
     then: Option<Vec<Step<A>>>,
@@ -32,9 +31,6 @@ trait WrittenAction: Action + Sized {
 
     /// The error if there is no action, or more than one.
     const NEEDED: &str;
-
-    /// The reply to a question that must not be asked, if the rule has no action.
-    fn refusal() -> Self;
 
     /// Parses the action. Fails if its members cannot be combined.
     fn frame(text: Self::Text) -> Result<Frame<Self>, &'static str>;
@@ -49,11 +45,7 @@ impl<A: WrittenAction> Frame<A> {
         if when.only.is_some() && when.fields.is_none() {
             return Err("`only` goes with `fields`: it says that the form has no others");
         }
-        let is_never = self.asked.is_some_and(AskCount::is_never);
-        let act = match self.act {
-            None if is_never => A::refusal(),
-            act => act.ok_or(A::NEEDED)?,
-        };
+        let act = self.act.ok_or(A::NEEDED)?;
         // A single answer repeats; each answer of a list is given once.
         let once = self.then.as_ref().map(|_| 1);
         let first = Step {
@@ -67,22 +59,13 @@ impl<A: WrittenAction> Frame<A> {
             .collect();
         for step in &steps {
             step.act.check(&when)?;
-            if is_never && !step.act.is_plain_no() {
-                return Err("a rule with `asked: false` has neither `accept` nor `expected`");
-            }
         }
-        Ok(Rule {
-            when,
-            steps,
-            asked: self.asked,
-        })
+        Ok(Rule { when, steps })
     }
 
     fn step(self) -> Result<Step<A>, &'static str> {
-        if self.when.is_some() || self.asked.is_some() || self.then.is_some() {
-            return Err(
-                "`when`, `asked` and `then` belong to the rule, not to an answer in `then`",
-            );
+        if self.when.is_some() || self.then.is_some() {
+            return Err("`when` and `then` belong to the rule, not to an answer in `then`");
         }
         Ok(Step {
             act: self.act.ok_or(A::NEEDED)?,
@@ -96,7 +79,6 @@ impl<A: WrittenAction> Frame<A> {
 #[serde(deny_unknown_fields)]
 struct RuleText {
     when: Option<When>,
-    asked: Option<AskCount>,
     times: Option<NonZeroU64>,
     #[serde(default)]
     after: Delay,
@@ -113,10 +95,6 @@ impl WrittenAction for Act {
 
     const NEEDED: &str =
         "a rule needs one of `accept: {field: value}`, `decline: true` and `cancel: true`";
-
-    fn refusal() -> Self {
-        Self::Cancel { expected: false }
-    }
 
     fn frame(text: RuleText) -> Result<Frame<Self>, &'static str> {
         let is_expected = text.expected.unwrap_or_default();
@@ -141,7 +119,6 @@ impl WrittenAction for Act {
         }
         Ok(Frame {
             when: text.when,
-            asked: text.asked,
             times: text.times,
             after: text.after,
             then: text.then,
@@ -171,7 +148,6 @@ impl WrittenAction for Act {
 #[serde(deny_unknown_fields)]
 struct SamplingText {
     when: Option<When>,
-    asked: Option<AskCount>,
     times: Option<NonZeroU64>,
     #[serde(default)]
     after: Delay,
@@ -185,10 +161,6 @@ impl WrittenAction for Reply {
     type Text = SamplingText;
 
     const NEEDED: &str = "a sampling rule needs one of `reply: text` and `decline: true`";
-
-    fn refusal() -> Self {
-        Self::Decline { expected: false }
-    }
 
     fn frame(text: SamplingText) -> Result<Frame<Self>, &'static str> {
         let act = match (text.reply, text.decline) {
@@ -204,7 +176,6 @@ impl WrittenAction for Reply {
         }
         Ok(Frame {
             when: text.when,
-            asked: text.asked,
             times: text.times,
             after: text.after,
             then: text.then,
@@ -252,22 +223,6 @@ impl TryFrom<Shape<Values, IgnoredAny>> for Accept {
             }
             other => Err(other.refuse("`{field: value}`, or true for a link")),
         }
-    }
-}
-
-impl TryFrom<Value> for AskCount {
-    type Error = String;
-
-    fn try_from(text: Value) -> Result<Self, String> {
-        let (least, most) = match &text {
-            Value::Bool(true) => (1, None),
-            Value::Bool(false) => (0, Some(0)),
-            Value::Number(times) if times.is_u64() => {
-                (times.as_u64().unwrap_or_default(), times.as_u64())
-            }
-            _ => return Err("expected true, false or a number".to_owned()),
-        };
-        Ok(Self { least, most })
     }
 }
 

@@ -1,28 +1,12 @@
-use super::rule::AskCount;
 use crate::{model::WorstEnd, text::Words, words};
 
-/// The result of a run: which rules did not answer the expected number of questions.
+/// The result of a run.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Report {
-    /// The findings, in file order.
-    pub findings: Vec<Finding>,
-    pub(super) unused_fails: bool,
-}
-
-/// A rule that did not answer the expected number of questions.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Finding {
-    /// The rule answered no question.
-    Unused(Place),
-    /// The rule answered more or fewer questions than its `asked` says.
-    Miscounted {
-        /// The rule.
-        rule: Place,
-        /// How many questions it answered.
-        times: u64,
-        /// How many it should have answered.
-        asked: AskCount,
-    },
+    /// The rules that answered no question, in file order.
+    pub unused: Vec<Place>,
+    /// Whether such a rule fails the run.
+    pub unused_fails: bool,
 }
 
 const OF_CASE: &str = "case ";
@@ -52,37 +36,21 @@ pub enum RulesOf {
 }
 
 impl Report {
-    /// Whether a finding fails the run.
-    pub fn fails(&self, finding: &Finding) -> bool {
-        match finding {
-            Finding::Unused(_) => self.unused_fails,
-            Finding::Miscounted { .. } => true,
-        }
-    }
-
     /// Returns the worst outcome according to the rules.
     pub fn ended(&self) -> WorstEnd {
-        match self.findings.iter().any(|finding| self.fails(finding)) {
+        match self.unused_fails && !self.unused.is_empty() {
             true => WorstEnd::Unexpected,
             false => WorstEnd::Answered,
         }
     }
 }
 
-impl Finding {
-    /// Returns the finding as a sentence.
-    pub fn words(&self, of: RulesOf) -> Words {
-        match *self {
-            Self::Unused(rule) => words!("{} answered no question", rule.words(of)),
-            Self::Miscounted { rule, times, asked } => {
-                let (rule, times) = (rule.words(of), questions(times));
-                words!("{} answered {}; expected: {}", rule, times, asked.words())
-            }
-        }
-    }
-}
-
 impl Place {
+    /// Says that the rule answered no question.
+    pub fn unused(self, of: RulesOf) -> Words {
+        words!("{} answered no question", self.words(of))
+    }
+
     /// Returns the rule's name for messages.
     pub fn words(self, of: RulesOf) -> Words {
         let (whose, number) = of.numbered(self);
@@ -118,24 +86,5 @@ impl RulesOf {
     pub(crate) fn rule(self, place: Place) -> Words {
         let (whose, number) = self.numbered(place);
         words!("{}rule {}", whose, number)
-    }
-}
-
-impl AskCount {
-    fn words(self) -> Words {
-        match (self.least, self.most) {
-            (0, Some(0)) => "none".into(),
-            (least, None) => words!("{} or more", least),
-            (least, Some(most)) if least == most => words!("{}", least),
-            (least, Some(most)) => words!("{} to {}", least, most),
-        }
-    }
-}
-
-fn questions(count: u64) -> Words {
-    match count {
-        0 => "no question".into(),
-        1 => "1 question".into(),
-        count => words!("{} questions", count),
     }
 }

@@ -17,8 +17,6 @@ pub struct Rule<A> {
     pub when: When,
     /// The answers, in order. After the last one, the rule answers nothing.
     pub steps: Vec<Step<A>>,
-    /// How many questions it should answer, if limited.
-    pub asked: Option<AskCount>,
 }
 
 /// One answer of a rule.
@@ -30,16 +28,6 @@ pub struct Step<A> {
     pub times: Option<u64>,
     /// How long to wait before answering.
     pub after: Duration,
-}
-
-/// How many questions a rule should answer in a run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(try_from = "Value")]
-pub struct AskCount {
-    /// The minimum.
-    pub least: u64,
-    /// The maximum, if any.
-    pub most: Option<u64>,
 }
 
 /// The action of a rule for forms and links.
@@ -111,18 +99,6 @@ impl<A> Rule<A> {
 /// Whether the rule only refuses. If so, it may stay unused.
 pub(super) fn is_guard<A: Action>(rule: &Rule<A>) -> bool {
     rule.steps.iter().all(|step| step.act.is_plain_no())
-}
-
-impl AskCount {
-    /// Whether the question must not be asked.
-    pub fn is_never(self) -> bool {
-        self.most == Some(0)
-    }
-
-    /// Whether the number of questions is in range.
-    pub fn holds(self, times: u64) -> bool {
-        self.least <= times && self.most.is_none_or(|most| times <= most)
-    }
 }
 
 impl Action for Act {

@@ -1,11 +1,11 @@
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use askback::{limits::Limits, protocol::CreateMessageParams};
 
 use super::{
     file::{Script, UnusedRules},
-    report::{Finding, Place, Report},
-    rule::{Accept, Act, Action, AskCount, Reply as SamplingReply, Rule, Step, is_guard},
+    report::{Place, Report},
+    rule::{Accept, Act, Action, Reply as SamplingReply, Rule, Step, is_guard},
     sampled,
     value::Values,
 };
@@ -20,7 +20,6 @@ use crate::{
 #[derive(Debug, Clone, PartialEq)]
 pub struct ScriptRun {
     script: Script,
-    now: SystemTime,
     /// How many questions each rule answered.
     answers: Vec<u64>,
     sampling: Vec<u64>,
@@ -43,8 +42,6 @@ pub enum Answer {
         /// The number of the rule, counted from 1.
         rule: usize,
     },
-    /// Answered by the rule with this number, which says that the question must not be asked.
-    Unwanted(Reply, usize),
     /// Not answered: no rule matches.
     Unmatched,
     /// Not answered: the rule's answer does not fit the question.
@@ -57,10 +54,9 @@ pub enum Answer {
 }
 
 impl ScriptRun {
-    /// Starts a run at this time.
-    pub fn new(script: Script, now: SystemTime) -> Self {
+    /// Starts a run.
+    pub fn new(script: Script) -> Self {
         Self {
-            now,
             called: 0,
             answers: vec![0; script.answers.len()],
             sampling: vec![0; script.sampling.len()],
@@ -71,17 +67,14 @@ impl ScriptRun {
     /// Answers a question with the first matching rule. `server` is the user's name for the server.
     pub fn answer(&mut self, server: &str, question: &Question, limits: &Limits) -> Answer {
         match &question.ask {
-            Ask::Form { schema, .. } => {
-                let now = self.now;
-                self.by_rule(server, question, |accept| {
-                    let none = Values::default();
-                    let values = match accept {
-                        Accept::Values(values) => values,
-                        Accept::Yes => &none,
-                    };
-                    values.content(schema, now, limits).map(Reply::Form)
-                })
-            }
+            Ask::Form { schema, .. } => self.by_rule(server, question, |accept| {
+                let none = Values::default();
+                let values = match accept {
+                    Accept::Values(values) => values,
+                    Accept::Yes => &none,
+                };
+                values.content(schema, limits).map(Reply::Form)
+            }),
             Ask::Link { url, .. } => match link::judge(url) {
                 Ok(_) => self.by_rule(server, question, |_| Ok(Reply::Link)),
                 Err(refusal) => Answer::Given(
@@ -105,15 +98,13 @@ impl ScriptRun {
 
     /// Reports what the rules did so far.
     pub fn report(&self) -> Report {
-        let answers = findings(&self.script.answers, &self.answers, Place::Answers);
-        let sampling = findings(&self.script.sampling, &self.sampling, Place::Sampling);
-        let mut findings: Vec<_> = answers.chain(sampling).collect();
-        match self.script.unused {
-            UnusedRules::Allow => findings.retain(|finding| !matches!(finding, Finding::Unused(_))),
-            UnusedRules::Warn | UnusedRules::Error => {}
-        }
+        let answers = unused(&self.script.answers, &self.answers, Place::Answers);
+        let sampling = unused(&self.script.sampling, &self.sampling, Place::Sampling);
         Report {
-            findings,
+            unused: match self.script.unused {
+                UnusedRules::Allow => Vec::new(),
+                UnusedRules::Warn | UnusedRules::Error => answers.chain(sampling).collect(),
+            },
             unused_fails: self.script.unused == UnusedRules::Error,
         }
     }
@@ -199,14 +190,11 @@ struct PickedAnswer<'a, A> {
     /// The number of the rule, counted from 1.
     rule: usize,
     step: &'a Step<A>,
-    asked: Option<AskCount>,
 }
 
 impl<A> PickedAnswer<'_, A> {
     fn gives(&self, reply: Reply) -> Answer {
-        let is_never = self.asked.is_some_and(AskCount::is_never);
         match self.step.after {
-            _ if is_never => Answer::Unwanted(reply, self.rule),
             Duration::ZERO => Answer::Given(reply, Some(self.rule)),
             after => Answer::Later {
                 after,
@@ -226,11 +214,7 @@ fn pick<'a, A>(
     let mut rules = (1..).zip(rules).zip(counts);
     rules.find_map(|((number, rule), answered)| {
         let step = rule.step(*answered)?;
-        let picked = PickedAnswer {
-            rule: number,
-            step,
-            asked: rule.asked,
-        };
+        let picked = PickedAnswer { rule: number, step };
         fits(rule, &step.act).then(|| {
             *answered = answered.saturating_add(1);
             picked
@@ -245,21 +229,14 @@ fn declined(reason: Option<String>, expected: bool) -> Reply {
     }
 }
 
-fn findings<A: Action>(
+/// The rules that answered nothing, except those that only refuse.
+fn unused<A: Action>(
     rules: &[Rule<A>],
     counts: &[u64],
     place: fn(usize) -> Place,
-) -> impl Iterator<Item = Finding> {
+) -> impl Iterator<Item = Place> {
     let numbered = (1..).zip(rules).zip(counts);
     numbered.filter_map(move |((number, rule), count)| {
-        let (rule_at, times) = (place(number), *count);
-        match rule.asked {
-            Some(asked) => (!asked.holds(times)).then_some(Finding::Miscounted {
-                rule: rule_at,
-                times,
-                asked,
-            }),
-            None => (times == 0 && !is_guard(rule)).then_some(Finding::Unused(rule_at)),
-        }
+        (*count == 0 && !is_guard(rule)).then(|| place(number))
     })
 }

@@ -1,6 +1,6 @@
 //! The actions at a question, as keys or buttons, and as the sentence before a prompt.
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use super::has_secret;
 use crate::{
@@ -10,7 +10,7 @@ use crate::{
 };
 
 /// An action that is available now.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ActionView {
     /// Its effect.
     pub act: Act,
@@ -21,7 +21,7 @@ pub struct ActionView {
 }
 
 /// The effect of an action.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Act {
     /// Says yes.

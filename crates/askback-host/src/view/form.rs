@@ -2,7 +2,6 @@ use askback::{
     forms::{Field, FieldKind, FormSchema, TextFormat},
     limits::Limits,
 };
-use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::{Labelled, Reader, Text, actions::with_ways_out, name};
@@ -13,7 +12,7 @@ use crate::{
 };
 
 /// A form to fill in or to review.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FormView {
     /// The title for the review.
     pub ready: Words,
@@ -26,7 +25,7 @@ pub struct FormView {
 }
 
 /// A field of a form.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FieldView {
     /// The kind of value it takes.
     pub input: Input,
@@ -67,7 +66,7 @@ pub struct FieldView {
 }
 
 /// Suggested values for a field.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SuggestedView {
     /// The index of the field.
     pub field: usize,
@@ -82,8 +81,7 @@ pub struct SuggestedView {
 }
 
 /// The kind of value that a field takes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Input {
     /// A text.
     Text,
@@ -110,8 +108,7 @@ pub enum Input {
 }
 
 /// Whether a field has a value.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FieldState {
     /// No value, or too few or too many options.
     Empty,
@@ -122,7 +119,7 @@ pub enum FieldState {
 }
 
 /// An option of a field.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ChoiceView {
     /// A short text that selects it, or empty.
     pub mark: Words,
@@ -133,7 +130,7 @@ pub struct ChoiceView {
 }
 
 /// A default that is not valid for its field.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DroppedView {
     /// Why it is left out.
     pub words: Words,
@@ -144,7 +141,7 @@ pub struct DroppedView {
 }
 
 /// A value in the review.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReviewView {
     /// The value, in quotes if it has blanks that are not visible.
     pub text: PeerText,
@@ -153,7 +150,7 @@ pub struct ReviewView {
 }
 
 /// A form that seems to ask for secrets.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SecretView {
     /// The warning.
     pub words: Words,

@@ -1,7 +1,5 @@
 //! The keys and commands of a question that are not among its actions.
 
-use serde::{Deserialize, Serialize};
-
 use super::MAX_OPEN_CHOICES;
 use crate::{
     model::{Front, Step, options},
@@ -9,7 +7,7 @@ use crate::{
 };
 
 /// The keys and commands of a question that are not among its actions.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Help {
     /// The keys.
     pub keys: Vec<HelpEntry>,
@@ -18,7 +16,7 @@ pub struct Help {
 }
 
 /// A key or a command, and what it does.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HelpEntry {
     /// The key or command.
     pub term: Words,
@@ -29,7 +27,6 @@ pub struct HelpEntry {
 type Does = (&'static str, &'static str);
 
 const ROWS: Does = ("↓ ↑", "the rows below, those above");
-const EDITOR: Does = ("Ctrl-G", "write the text in your editor");
 const BREAK: Does = ("Enter", "break the line");
 const SLASH: Does = (
     "/decline /cancel",
@@ -162,14 +159,13 @@ fn keys_of_step(front: &Front<'_>) -> Vec<Does> {
             if front.suggests() {
                 keys.push(("↓ Enter, ↓ Tab", "take a value that the server suggests"));
             }
-            let does = "write a text in your editor; break a line of it";
-            keys.extend([("Ctrl-G, Alt-Enter", does), SLASH]);
+            keys.extend([("Alt-Enter", "break a line of a text"), SLASH]);
             keys
         }
         Step::Review(_) | Step::Reread(_) | Step::Request(_) | Step::Replied(_) => vec![ROWS],
-        Step::Rewrite(..) => vec![EDITOR, BREAK],
+        Step::Rewrite(..) => vec![BREAK],
         Step::Write(_) => {
-            let mut keys = vec![EDITOR, BREAK];
+            let mut keys = vec![BREAK];
             if front.model.is_some() {
                 keys.push(("Ctrl-B", "back to the request"));
             }

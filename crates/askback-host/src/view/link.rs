@@ -1,7 +1,5 @@
 use std::ops::Range;
 
-use serde::{Deserialize, Serialize};
-
 use super::{Labelled, Reader, name};
 use crate::{
     model::{
@@ -14,7 +12,7 @@ use crate::{
 };
 
 /// A link that the user is asked to open.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LinkView {
     /// The user's current step.
     pub step: LinkStep,
@@ -35,8 +33,7 @@ pub struct LinkView {
 }
 
 /// The user's current step with a link.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LinkStep {
     /// Agree to it.
     Consent,
@@ -49,7 +46,7 @@ pub enum LinkStep {
 }
 
 /// The destination of a link.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Destination {
     /// The registrable domain.
     pub site: Address,
@@ -65,9 +62,8 @@ pub struct Destination {
     pub address: Address,
 }
 
-/// A link or a part of it. Deserializing checks the text and the domain's position.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(try_from = "AddressJson")]
+/// A link or a part of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Address {
     /// Its name.
     pub label: Words,
@@ -77,41 +73,8 @@ pub struct Address {
     pub domain: Range<usize>,
 }
 
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct AddressJson {
-    label: Words,
-    text: PeerText,
-    domain: Range<usize>,
-}
-
-impl TryFrom<AddressJson> for Address {
-    type Error = &'static str;
-
-    fn try_from(
-        AddressJson {
-            label,
-            text,
-            domain,
-        }: AddressJson,
-    ) -> Result<Self, Self::Error> {
-        let raw = text.raw();
-        if !raw.bytes().all(|byte| byte.is_ascii_graphic()) {
-            return Err("an address is printable ASCII without a blank");
-        }
-        if raw.get(domain.clone()).is_none() {
-            return Err("the domain of an address lies within it");
-        }
-        Ok(Self {
-            label,
-            text,
-            domain,
-        })
-    }
-}
-
 /// A reason to ask for a second confirmation.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WarningView {
     /// The warning.
     pub words: Words,

@@ -1,9 +1,6 @@
 //! Everything that the user is shown about the question in front, as plain data.
 //!
 //! [`view`] is the only place that collects these sentences; renderers lay out a [`View`].
-//! Serialized, our sentences are `{"ours": …}` and a peer's text is `{"peer": …}`, so one cannot be
-//! read as the other. The process that writes the JSON chooses our sentences, so only read a view
-//! from a process of the same user.
 
 mod actions;
 mod form;
@@ -11,7 +8,6 @@ mod help;
 mod link;
 mod sampling;
 
-use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 pub use actions::{Act, ActionView};
@@ -37,7 +33,7 @@ use crate::{
 };
 
 /// Everything that the user is shown about a question.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct View {
     /// The kind of question.
     pub kind: Kind,
@@ -65,8 +61,7 @@ pub struct View {
 }
 
 /// The kind of a question.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// A server's form.
     Form,
@@ -87,7 +82,7 @@ pub enum Kind {
 }
 
 /// The title of a question.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Title {
     /// On a line of its own.
     pub words: Words,
@@ -98,7 +93,7 @@ pub struct Title {
 }
 
 /// The position of a question, if several wait.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Queue {
     /// The position, from 1.
     pub position: usize,
@@ -111,7 +106,7 @@ pub struct Queue {
 }
 
 /// A server under the user's name for it, and its description of itself.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AskerView {
     /// The name that the user gave it.
     pub name: Words,
@@ -122,7 +117,7 @@ pub struct AskerView {
 }
 
 /// A call of a tool, prompt or resource.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CallView {
     /// Precedes the name on a separate line: `for the tool`.
     pub label: Words,
@@ -133,8 +128,7 @@ pub struct CallView {
 }
 
 /// Our own text or a peer's.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(untagged)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Text {
     /// Ours.
     Ours(Words),
@@ -143,7 +137,7 @@ pub enum Text {
 }
 
 /// A peer's text with our label.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Labelled {
     /// The label.
     pub label: Words,
@@ -161,8 +155,7 @@ impl Labelled {
 }
 
 /// A part of a question's message.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Debug, Clone, PartialEq)]
 pub enum Part {
     /// Our own sentence.
     Say(Style, Words),
@@ -179,8 +172,7 @@ pub enum Part {
 }
 
 /// The user's current step.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Debug, Clone, PartialEq)]
 pub enum Body {
     /// Agree to the message.
     Nothing,
@@ -209,7 +201,7 @@ pub enum Body {
 
 /// The fields or the link of a question, without actions. Used if the question cannot be answered
 /// here, or is printed in full.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Outline {
     /// The key of the question.
     pub key: Option<PeerText>,

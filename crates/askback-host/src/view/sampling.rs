@@ -8,7 +8,6 @@ use askback::{
         SamplingMessage, Tool, ToolChoiceMode, ToolResultContent, ToolUseContent,
     },
 };
-use serde::{Deserialize, Serialize};
 
 use super::{Labelled, field_lines, name};
 use crate::{
@@ -20,7 +19,7 @@ use crate::{
 };
 
 /// A sampling request.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RequestView {
     /// The system prompt.
     pub system: Option<Labelled>,
@@ -35,7 +34,7 @@ pub struct RequestView {
 }
 
 /// The tools that a request offers.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ToolsView {
     /// Whether they may be called.
     pub words: Words,
@@ -44,7 +43,7 @@ pub struct ToolsView {
 }
 
 /// A tool that a request offers.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ToolView {
     /// Its name, and its title if that is different.
     pub name: PeerText,
@@ -57,7 +56,7 @@ pub struct ToolView {
 }
 
 /// One message of a sampling request.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MessageView {
     /// Its role: the user, the model or the tools.
     pub from: Words,
@@ -66,8 +65,7 @@ pub struct MessageView {
 }
 
 /// A block of a message.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum BlockView {
     /// A text, or the description of an image or of audio.
     Text(PeerText),
@@ -78,8 +76,7 @@ pub enum BlockView {
 }
 
 /// The current step of a sampling request.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SamplingView {
     /// Review the request and let a model reply.
     Request {
@@ -125,8 +122,7 @@ pub enum SamplingView {
 }
 
 /// A block of a reply.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ReplyBlockView {
     /// A text, or the description of an image or of audio.
     Text(PeerText),

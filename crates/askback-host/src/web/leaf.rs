@@ -18,11 +18,10 @@ use tokio::{
 };
 
 use super::{
-    LOG_LINES, PACE, TABS,
+    LOG_LINES, OPENING_PAUSE, PACE, TABS,
     bench::{self, BenchState},
     form,
     html::Html,
-    opening::OpeningPace,
     question,
     serve::{self, WebService},
     snapshot::{Shared, Submission},
@@ -79,8 +78,8 @@ pub struct WebPage {
     /// When changes that were not rendered are due.
     due: Option<Pin<Box<Sleep>>>,
     serving: JoinHandle<()>,
-    /// `None` if questions do not open the browser.
-    pace: Option<OpeningPace>,
+    /// When the browser was last opened; `None` if questions do not open it.
+    opened: Option<Instant>,
 }
 
 #[derive(Template)]
@@ -128,13 +127,13 @@ impl WebPage {
             rendered: None,
             due: None,
             serving: tokio::spawn(serving),
-            pace: None,
+            opened: None,
         })
     }
 
     /// Makes a question open the browser if no browser shows the page, at most once a minute.
     pub fn open_for_questions(&mut self) {
-        self.pace = Some(OpeningPace::new(Instant::now()));
+        self.opened = Some(Instant::now());
     }
 
     /// Whether a browser shows the page. A browser without JavaScript does not count.
@@ -147,10 +146,11 @@ impl WebPage {
         if *self.shared.is_open.borrow() {
             return;
         }
-        let pace = self.pace.as_mut();
-        if !pace.is_some_and(|pace| pace.take(Instant::now())) {
+        let is_due = |last: &Instant| last.elapsed() >= OPENING_PAUSE;
+        if !self.opened.as_ref().is_some_and(is_due) {
             return;
         }
+        self.opened = Some(Instant::now());
         // The question waits for another front end if this fails.
         if self.shared.visit.renew().is_ok() {
             let _ = self.open_browser();

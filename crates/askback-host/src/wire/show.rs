@@ -1,6 +1,6 @@
 //! Messages on a page.
 
-use std::{collections::BTreeSet, time::Duration};
+use std::time::Duration;
 
 use super::{
     AnsweredRequest, Entry, Exchange, News, Wire,
@@ -19,7 +19,7 @@ const LAST: usize = 30;
 const MORE: &str = "/wire N shows one whole; /wire save FILE writes all of them";
 
 /// Which messages to show.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MessageSelection {
     /// The last messages, one per line.
     Last,
@@ -27,31 +27,15 @@ pub enum MessageSelection {
     All,
     /// The message with this number, in full.
     One(u64),
-    /// The messages with this text in their method or line, one per line.
-    With(String),
 }
 
 impl MessageSelection {
-    /// Parses the argument of `/wire` as the user typed it, with or without quotes.
-    pub fn typed(text: &str) -> Option<Self> {
-        let text = text.trim();
-        let quotes = ['"', '\''].into_iter();
-        let mut within = quotes.filter_map(|quote| text.strip_prefix(quote)?.strip_suffix(quote));
-        Self::read(within.next().unwrap_or(text))
-    }
-
-    /// Parses the argument of `/wire`. Returns `None` for another command.
+    /// Parses the argument of `/wire`. Returns `None` for another argument.
     pub fn read(text: &str) -> Option<Self> {
-        let mut words = text.split_whitespace();
-        match (words.next(), words.next()) {
-            (None, _) => Some(Self::Last),
-            (Some("all"), None) => Some(Self::All),
-            // Other commands are not search texts.
-            (Some("all" | "save"), _) => None,
-            (Some(word), more) => match word.parse() {
-                Ok(number) => more.is_none().then_some(Self::One(number)),
-                Err(_) => Some(Self::With(text.trim().to_owned())),
-            },
+        match text.trim() {
+            "" => Some(Self::Last),
+            "all" => Some(Self::All),
+            number => number.parse().ok().map(Self::One),
         }
     }
 }
@@ -69,7 +53,6 @@ pub fn put(page: &mut Page, wire: &Wire, shown: MessageSelection) -> Result<(), 
             Some(message) => whole(page, &message),
             None => return Err(words!("there is no message {}", number)),
         },
-        MessageSelection::With(text) => list_with(page, wire, &text),
     }
     Ok(())
 }
@@ -106,37 +89,6 @@ fn list(page: &mut Page, wire: &Wire, most: usize) {
         for entry in call {
             Row::of(entry).put(page);
         }
-    }
-    page.note(Style::Dim, MORE);
-}
-
-/// Puts the messages on the page that have the text in their method or line, ignoring case. A
-/// response has the method of its request and is listed with it.
-fn list_with(page: &mut Page, wire: &Wire, text: &str) {
-    let wanted = text.to_lowercase();
-    let has_it = |text: &str| text.to_lowercase().contains(&wanted);
-    let mut listed = BTreeSet::new();
-    let with = |entry: &&Entry| {
-        let request = entry.answers.as_ref();
-        let is_wanted = request
-            .is_some_and(|request| has_it(&request.method) || listed.contains(&request.number))
-            || has_it(about(entry).raw());
-        if is_wanted {
-            listed.insert(entry.number);
-        }
-        is_wanted
-    };
-    let mut found = wire.entries().filter(with).peekable();
-    if found.peek().is_none() {
-        let words = words!(
-            "No message has {} in its method or in its line; /wire all shows those that are kept.",
-            given(text)
-        );
-        page.note(Style::Plain, words);
-        return;
-    }
-    for entry in found {
-        Row::of(entry).put(page);
     }
     page.note(Style::Dim, MORE);
 }

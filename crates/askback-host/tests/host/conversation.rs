@@ -9,7 +9,7 @@ use askback::{
 };
 use askback_host::{
     model::{
-        Action, Call, Catalog, Change, Completions, Conversation, Desk, Effect, Event, Far,
+        Action, Call, Catalog, Change, Conversation, Desk, Effect, Event, Far,
         Folders, How, Notice, Offer, Permission, Presence, Question, Reply, Server, Why, WorstEnd,
     },
     relay::ServerId,
@@ -417,20 +417,6 @@ fn a_line_keeps_how_its_last_call_ended_and_the_latest_is_that_of_the_last_call(
     );
     // A call without a line also becomes the last call.
     assert_eq!(call(None), (ended, None));
-}
-
-#[test]
-fn the_lines_that_one_may_become_are_those_of_that_line() {
-    let (mut talk, _) = conversation();
-    talk.update(Change::Completed(Completions {
-        begun: "/log i".to_owned(),
-        lines: vec!["/log info".to_owned()],
-        has_more: false,
-    }));
-    assert!(talk.completions("/log i").is_some());
-    for other in ["/log ", "/log in", ""] {
-        assert_eq!(talk.completions(other), None, "{other:?}");
-    }
 }
 
 #[test]

@@ -20,7 +20,7 @@ use serde_json::{Value, json};
 use crate::{
     blanks, booking, called, dates, evening, form, full::lengths, going_on, in_full, link,
     link_of_error, nested, of_model, offering, reply_of_a_model, roots, sign_in, sign_in_for_more,
-    suggested, travel, unfinished, vacation, view,
+    suggested, travel, unfinished, vacation,
 };
 
 enum Do<'a> {
@@ -89,7 +89,6 @@ impl Seat {
     }
 
     fn screen(&mut self) -> String {
-        view::travels(&self.desk);
         self.dialog.show(&self.desk, false);
         self.dialog.page().take().to_string()
     }

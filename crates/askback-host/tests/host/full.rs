@@ -10,7 +10,7 @@ use askback_host::{
     full::{Frame, Key, Screen, Size},
     leaf::Did,
     model::{
-        About, Action, Ask, Call, Change, Completions, Conversation, Desk, Effect, Event, Far, How,
+        About, Action, Ask, Call, Change, Conversation, Desk, Effect, Event, Far, How,
         Offer, Permission, Question, Reply, Server,
     },
     page::{Look, Page, Style},
@@ -145,7 +145,6 @@ impl Seat {
     }
 
     fn frame(&mut self) -> Frame {
-        crate::view::travels(self.talk.seen());
         let prompt = self.prompt.clone();
         self.screen
             .frame(&self.talk, prompt.as_ref(), None, self.size, false, false)
@@ -844,7 +843,7 @@ fn the_messages_are_asked_for_at_a_question() {
         "{log}"
     );
     assert!(
-        log.contains("× at a question, write /wire, /wire all, /wire NUMBER or /wire TEXT\n"),
+        log.contains("× at a question, write /wire, /wire all or /wire NUMBER\n"),
         "{log}"
     );
 }
@@ -891,57 +890,6 @@ fn the_site_of_a_link_stands_out() {
     let leads_on = cells.filter(|cell| cell.text.contains("May send you on"));
     let styles: Vec<_> = leads_on.map(|cell| cell.style).collect();
     assert_eq!(styles, [Style::Warning]);
-}
-
-#[test]
-fn text_from_the_editor_goes_to_its_own_question() {
-    #[track_caller]
-    fn check(meanwhile: Vec<Event>, log: &str, field: &str) {
-        let mut seat = Seat::new(80);
-        let city = || form("Where to?", r#""city": {"type": "string"}"#, "");
-        seat.happen(Event::Asked(1, city()));
-        seat.press(&Key::Char('R'));
-        seat.log.clear();
-        seat.press(&Key::Ctrl('g'));
-        assert_eq!(seat.screen.take_editing().as_deref(), Some("R"));
-        for event in meanwhile {
-            seat.happen(event);
-        }
-        seat.log.clear();
-        let text = "Rome\n/quit".to_owned();
-        let said = seat.screen.edited(seat.talk.seen(), text, &mut seat.page);
-        seat.log += &seat.page.take().to_string();
-        for said in said {
-            seat.happen(Event::Action(said));
-        }
-        assert_eq!(seat.log, log);
-        assert!(seat.look().contains(field), "{}", seat.look());
-    }
-    let other = || Event::Asked(2, form("Why?", r#""why": {"type": "string"}"#, ""));
-    let gone = "The question for this text is gone. The text was not sent:\nRome\n/quit\n\n";
-    check(Vec::new(), "", "| /quit▌");
-    check(vec![other()], "", "| /quit▌");
-    check(vec![Event::Withdrawn(1)], gone, "");
-    check(vec![other(), Event::Withdrawn(1)], gone, "why  ▌");
-}
-
-#[test]
-fn a_secret_of_the_editor_is_not_kept() {
-    let mut seat = Seat::new(80);
-    let question = form("Sign in.", r#""password": {"type": "string"}"#, "");
-    seat.happen(Event::Asked(1, question));
-    seat.press(&Key::Char('y'));
-    seat.press(&Key::Ctrl('g'));
-    assert!(seat.screen.take_editing().is_some());
-    seat.happen(Event::Withdrawn(1));
-    seat.log.clear();
-    let said = seat
-        .screen
-        .edited(seat.talk.seen(), "hunter2".to_owned(), &mut seat.page);
-    assert_eq!(said, []);
-    let log = seat.page.take().to_string();
-    let words = "The question for this text is gone. The text was not sent, and is not kept.\n";
-    assert_eq!(log, words);
 }
 
 #[test]
@@ -1017,39 +965,6 @@ fn a_picked_line_is_behind_the_gutter() {
     let first = "travel> | /call book> Sent\n= Line(\"/call book> Sent\")\n";
     let second = "travel> /tools\n= Line(\"/tools\")\n";
     assert_eq!(seat.log, [first, second].concat());
-}
-
-#[test]
-fn what_a_line_may_become_is_listed_and_says_whether_there_is_more() {
-    let mut seat = Seat::new(80);
-    seat.prompt = Some(given("travel").short().into());
-    for key in "/p to=R".chars() {
-        seat.press(&Key::Char(key));
-    }
-    let completed = |has_more| {
-        Change::Completed(Completions {
-            begun: "/p to=R".to_owned(),
-            lines: vec!["/p to=Rome".to_owned(), "/p to=\"Rio\"".to_owned()],
-            has_more,
-        })
-    };
-    seat.talk.update(completed(true));
-    let more = "  There are more: keep typing.\n";
-    let listed = "travel> /p to=R▌\n  | /p to=Rome\n  | /p to=\"Rio\"\n";
-    assert_eq!(seat.look(), [listed, more].concat());
-    seat.talk.update(completed(false));
-    assert_eq!(seat.look(), listed);
-    seat.press(&Key::Down);
-    seat.press(&Key::Down);
-    seat.press(&Key::Tab);
-    assert!(seat.look().contains("> /p to=\"Rio\"▌"), "{}", seat.look());
-    // A completion that equals the typed line is not listed, even if there are more.
-    seat.talk.update(Change::Completed(Completions {
-        begun: "/p to=\"Rio\"".to_owned(),
-        lines: vec!["/p to=\"Rio\" ".to_owned()],
-        has_more: false,
-    }));
-    assert_eq!(seat.look(), "travel> /p to=\"Rio\"▌\n");
 }
 
 #[test]

@@ -1,14 +1,10 @@
 mod expanded;
 mod guide;
-mod offered;
 mod refused;
 mod rules;
 mod values;
 
-use std::{
-    fs,
-    time::{Duration, UNIX_EPOCH},
-};
+use std::fs;
 
 use askback::{limits::Limits, protocol::CreateMessageParams};
 use askback_host::{
@@ -18,9 +14,6 @@ use askback_host::{
 use serde_json::{Value, json};
 
 use crate::{form, link, travel};
-
-/// 2026-03-01T09:30:15Z.
-const FIRST_OF_MARCH: Duration = Duration::from_secs(1_772_357_415);
 
 const FILE: &str = r#"
 answers:
@@ -63,7 +56,7 @@ fn answer(file: &str, asker: &Asker, question: &Question) -> Answer {
 
 fn play(file: &str) -> ScriptRun {
     let script = Script::parse(file).expect("the file is one of answers");
-    ScriptRun::new(script, UNIX_EPOCH + FIRST_OF_MARCH)
+    ScriptRun::new(script)
 }
 
 fn answers(file: &str, server: &str, questions: &[&Question]) -> Vec<Answer> {

@@ -6,7 +6,7 @@ use askback::{
 };
 use askback_host::{
     model::{Ask, Question, Reply, Why, WorstEnd},
-    script::{Answer, Finding, Place, RulesOf, Script},
+    script::{Answer, Place, RulesOf, Script},
 };
 use serde_json::{Value, json};
 
@@ -222,23 +222,15 @@ fn rules_say_how_often_they_are_asked() {
             let _ = run.answer("travel", question, &Limits::default());
         }
         let report = run.report();
-        let words = report
-            .findings
-            .iter()
-            .map(|finding| finding.words(RulesOf::Answers).to_string());
+        let unused = report.unused.iter();
+        let words = unused.map(|rule| rule.unused(RulesOf::Answers).to_string());
         assert_eq!(words.collect::<Vec<_>>(), told, "{rules}");
         assert_eq!(report.ended() == WorstEnd::Unexpected, fails, "{rules}");
     }
     let form = wishes();
-    let accepts = |asked: &str| format!("answers: [{{accept: {{confirm_booking: true}}{asked}}}]");
-    check(&accepts(""), &[&form], &[], false);
-    check(&accepts(""), &[], &["rule 1 answered no question"], false);
-    check(&accepts(", asked: true"), &[&form, &form], &[], false);
-    let never = "rule 1 answered no question; expected: 1 or more";
-    check(&accepts(", asked: true"), &[], &[never], true);
-    check(&accepts(", asked: 2"), &[&form, &form], &[], false);
-    let once = "rule 1 answered 1 question; expected: 2";
-    check(&accepts(", asked: 2"), &[&form], &[once], true);
+    let accepts = "answers: [{accept: {confirm_booking: true}}]";
+    check(accepts, &[&form], &[], false);
+    check(accepts, &[], &["rule 1 answered no question"], false);
 
     // A rule that only refuses may stay unused, unless its refusal is expected.
     check(
@@ -253,7 +245,7 @@ fn rules_say_how_often_they_are_asked() {
     let model = "sampling: [{reply: Yes.}]";
     check(model, &[], &["sampling rule 1 answered no question"], false);
 
-    let unused = |is: &str| format!("{}\nunused: {is}", accepts(""));
+    let unused = |is: &str| format!("{accepts}\nunused: {is}");
     check(&unused("allow"), &[], &[], false);
     check(
         &unused("warn"),
@@ -268,49 +260,6 @@ fn rules_say_how_often_they_are_asked() {
         true,
     );
     check(&unused("error"), &[&form], &[], false);
-    // `unused` does not affect `asked`.
-    let lenient = format!("{}\nunused: allow", accepts(", asked: true"));
-    check(&lenient, &[], &[never], true);
-}
-
-#[test]
-fn what_must_not_be_asked_is_refused_and_found() {
-    #[track_caller]
-    fn check(file: &str, question: &Question, reply: Reply, place: Place) {
-        let mut run = play(file);
-        assert_eq!(run.report().findings, []);
-        let answer = run.answer("travel", question, &Limits::default());
-        assert_eq!(answer, Answer::Unwanted(reply, 1));
-        let report = run.report();
-        assert!(
-            matches!(report.findings[..], [Finding::Miscounted { rule, times: 1, .. }] if rule == place),
-            "{report:?}"
-        );
-        assert_eq!(report.ended(), WorstEnd::Unexpected);
-    }
-    let cancelled = || Reply::Cancelled(Why::Rule { expected: false });
-    let first = Place::Answers(1);
-    check("answers: [{asked: false}]", &wishes(), cancelled(), first);
-    check("answers: [{asked: 0}]", &wishes(), cancelled(), first);
-    check(
-        "answers: [{asked: false, decline: true, reason: Not here.}]",
-        &wishes(),
-        declined(Some("Not here.")),
-        first,
-    );
-    let any = link("https://anywhere.example/");
-    check(
-        "answers: [{when: {mode: url}, asked: false}]",
-        &any,
-        cancelled(),
-        first,
-    );
-    check(
-        "sampling: [{asked: false}]",
-        &sample("Which flight?"),
-        declined(None),
-        Place::Sampling(1),
-    );
 }
 
 #[test]
