@@ -4,6 +4,7 @@ use std::{
     io::{self, Write},
     pin::Pin,
     task::{Context, Poll},
+    time::SystemTime,
 };
 
 use askback::{limits::Limits, witness::Renderer};
@@ -60,7 +61,7 @@ impl UnattendedRun {
     /// A run that takes its answers from `script` and reports on `out`.
     pub fn new(script: Option<Script>, limits: Limits, out: Box<dyn Write + Send>) -> Self {
         Self {
-            script: script.map(ScriptRun::new),
+            script: script.map(|script| ScriptRun::new(script, SystemTime::now())),
             rules: RulesOf::default(),
             answered: None,
             later: None,

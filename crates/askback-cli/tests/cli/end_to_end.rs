@@ -217,7 +217,7 @@ fn a_trip_is_tailored_by_a_form_with_every_kind_of_field() {
 #[test]
 fn answers_come_from_the_environment_and_files() {
     let words = ["call", "tailor_trip", "destination=Lisbon", "--json"];
-    let answers = "answers:\n  - accept: {email: '${EMAIL}', depart: '2026-06-15', name: '@name.txt', \
+    let answers = "answers:\n  - accept: {email: '${EMAIL}', depart: {date: today+14d}, name: '@name.txt', \
                    meals: Breakfast, interests: [food]}\n";
     let run = || Run::new("tailor-expanded", &words).answers(answers);
     let set = run().set("EMAIL", "ada@example.com");

@@ -2,6 +2,7 @@
 
 mod expand;
 mod file;
+mod moment;
 mod read;
 mod report;
 mod rule;

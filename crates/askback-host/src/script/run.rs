@@ -1,4 +1,4 @@
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use askback::{limits::Limits, protocol::CreateMessageParams};
 
@@ -20,6 +20,7 @@ use crate::{
 #[derive(Debug, Clone, PartialEq)]
 pub struct ScriptRun {
     script: Script,
+    now: SystemTime,
     /// How many questions each rule answered.
     answers: Vec<u64>,
     sampling: Vec<u64>,
@@ -54,9 +55,10 @@ pub enum Answer {
 }
 
 impl ScriptRun {
-    /// Starts a run.
-    pub fn new(script: Script) -> Self {
+    /// Starts a run at this time.
+    pub fn new(script: Script, now: SystemTime) -> Self {
         Self {
+            now,
             called: 0,
             answers: vec![0; script.answers.len()],
             sampling: vec![0; script.sampling.len()],
@@ -67,14 +69,17 @@ impl ScriptRun {
     /// Answers a question with the first matching rule. `server` is the user's name for the server.
     pub fn answer(&mut self, server: &str, question: &Question, limits: &Limits) -> Answer {
         match &question.ask {
-            Ask::Form { schema, .. } => self.by_rule(server, question, |accept| {
-                let none = Values::default();
-                let values = match accept {
-                    Accept::Values(values) => values,
-                    Accept::Yes => &none,
-                };
-                values.content(schema, limits).map(Reply::Form)
-            }),
+            Ask::Form { schema, .. } => {
+                let now = self.now;
+                self.by_rule(server, question, |accept| {
+                    let none = Values::default();
+                    let values = match accept {
+                        Accept::Values(values) => values,
+                        Accept::Yes => &none,
+                    };
+                    values.content(schema, now, limits).map(Reply::Form)
+                })
+            }
             Ask::Link { url, .. } => match link::judge(url) {
                 Ok(_) => self.by_rule(server, question, |_| Ok(Reply::Link)),
                 Err(refusal) => Answer::Given(

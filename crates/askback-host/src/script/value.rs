@@ -1,4 +1,4 @@
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, time::SystemTime};
 
 use askback::{
     forms::{Content, Field, FieldKind, FormSchema},
@@ -7,16 +7,30 @@ use askback::{
 use serde::Deserialize;
 use serde_json::Value;
 
-/// Values for the fields of a form, by name. Text is parsed like typed text.
+use super::moment::Moment;
+
+/// Values for the fields of a form, by name.
 #[derive(Debug, Clone, PartialEq, Default, Deserialize)]
 #[serde(transparent)]
-pub struct Values(BTreeMap<String, Value>);
+pub struct Values(BTreeMap<String, FieldValue>);
+
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(try_from = "Value")]
+pub(super) enum FieldValue {
+    /// A given value. Text is parsed like typed text.
+    Given(Value),
+    /// A date or time relative to the run.
+    Date(Moment),
+}
 
 impl Values {
     pub(super) fn texts(&mut self) -> Vec<&mut String> {
         let mut texts = Vec::new();
         for value in self.0.values_mut() {
-            texts_in(value, &mut texts);
+            match value {
+                FieldValue::Given(value) => texts_in(value, &mut texts),
+                FieldValue::Date(_) => {}
+            }
         }
         texts
     }
@@ -26,11 +40,16 @@ impl Values {
     /// # Errors
     ///
     /// Says what is not valid. May contain the server's field names.
-    pub(super) fn content(&self, schema: &FormSchema, limits: &Limits) -> Result<Content, String> {
+    pub(super) fn content(
+        &self,
+        schema: &FormSchema,
+        now: SystemTime,
+        limits: &Limits,
+    ) -> Result<Content, String> {
         let mut content = Content::new();
         for (name, value) in &self.0 {
             let value = match schema.field(name) {
-                Some(field) => written(field, value),
+                Some(field) => value.of(field, now)?,
                 // The check reports that the field does not exist.
                 None => Value::Null,
             };
@@ -46,6 +65,23 @@ impl Values {
             Ok(()) => Ok(content),
             Err(issues) => Err(issues.to_string()),
         }
+    }
+}
+
+impl FieldValue {
+    /// Converts the value for this field. A value that cannot be converted is returned unchanged.
+    fn of(&self, field: &Field, now: SystemTime) -> Result<Value, String> {
+        Ok(match self {
+            Self::Given(value) => written(field, value),
+            Self::Date(moment) => {
+                let format = match &field.kind {
+                    FieldKind::Text(text) => text.format,
+                    _ => None,
+                };
+                let text = moment.text(format, now).map(Value::from);
+                text.ok_or_else(|| format!("`{}`: is beyond the last possible date", field.name))?
+            }
+        })
     }
 }
 
@@ -73,5 +109,19 @@ fn written(field: &Field, value: &Value) -> Value {
             options.collect()
         }
         _ => value.clone(),
+    }
+}
+
+impl TryFrom<Value> for FieldValue {
+    type Error = &'static str;
+
+    fn try_from(value: Value) -> Result<Self, Self::Error> {
+        // A date is written as an object with a single member.
+        let made = value.as_object().filter(|members| members.len() == 1);
+        let made = made.and_then(|members| members.iter().next());
+        match made.map(|(member, value)| (member.as_str(), value)) {
+            Some(("date", Value::String(date))) => date.parse().map(Self::Date),
+            _ => Ok(Self::Given(value)),
+        }
     }
 }

@@ -1,6 +1,8 @@
 //! One table of stories. Each is told on the full screen, in lines, on the page and with an answers
 //! file, and the server must get the same replies each time.
 
+use std::time::{Duration, UNIX_EPOCH};
+
 use askback::{
     limits::Limits,
     protocol::{CreateMessageParams, CreateMessageResult, Root, SamplingBlock},
@@ -436,7 +438,7 @@ async fn on_the_page(story: &Story<'_>) -> Vec<String> {
 
 fn by_a_file(story: &Story<'_>) -> Option<Vec<String>> {
     let script = Script::parse(story.answers?).expect("it is an answers file");
-    let mut run = ScriptRun::new(script);
+    let mut run = ScriptRun::new(script, UNIX_EPOCH + Duration::from_secs(1_772_357_415));
     let limits = Limits::default();
     let replies =
         story

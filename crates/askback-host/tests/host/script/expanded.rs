@@ -1,4 +1,4 @@
-use std::{fs, path::Path};
+use std::{fs, path::Path, time::UNIX_EPOCH};
 
 use askback::limits::Limits;
 use askback_host::{
@@ -29,7 +29,7 @@ fn expanded(text: &str, folder: &Path) -> Result<String, String> {
     let script = Script::parse(&file).expect("the file is one of answers");
     let mut script = script.settled(&at).map_err(|why| why.to_string())?;
     script.answers.remove(0);
-    let mut run = ScriptRun::new(script);
+    let mut run = ScriptRun::new(script, UNIX_EPOCH);
     match run.answer("travel", &kinds(), &Limits::default()) {
         Answer::Given(Reply::Form(content), _) => {
             Ok(content["text"].as_str().unwrap_or_default().to_owned())

@@ -82,6 +82,11 @@ fn a_wrong_file_is_refused_at_its_line() {
         "sampling[0].reply.input: `n` is given twice",
     );
     check(
+        "answers:\n  - cancel: true\n\n  - accept:\n      a: {date: soon}",
+        "line 5 column 10",
+        "answers[1].accept.a: a date counts",
+    );
+    check(
         "answers:\n  - {cancel: true, then: [{cancel: true}, {cancel: true, after: 1}]}",
         "line 2 column 65",
         "answers[0].then[1].after: expected a time such as",
@@ -162,6 +167,18 @@ fn a_wrong_file_is_refused_at_its_line() {
         "sampling:\n  - {when: {only: true}, reply: x}",
     ] {
         check(rule, "line 2", "`only` goes with `fields`");
+    }
+    for date in [
+        "tomorrow",
+        "today14d",
+        "today+",
+        "today+-1d",
+        "today+14",
+        "now+1q",
+        "",
+    ] {
+        let file = format!("answers:\n  - accept: {{a: {{date: '{date}'}}}}");
+        check(&file, "line 2", "a date counts from `today` or `now`");
     }
     check(
         "sampling:\n  - reply: []",

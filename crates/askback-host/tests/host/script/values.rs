@@ -68,7 +68,13 @@ fn values_are_read_as_a_person_writes_them() {
         json!({"count": 4, "agreed": true}),
     );
     // Other objects are sent as they are.
-    assert!(filled("{text: {b: 1}}").is_err_and(|why| why.contains("must be a text")));
+    for object in ["{b: 1}", "{date: today, of: b}"] {
+        let accept = format!("{{text: {object}}}");
+        assert!(
+            filled(&accept).is_err_and(|why| why.contains("must be a text")),
+            "{object}"
+        );
+    }
     // Text is not converted.
     check("{text: City}", json!({"text": "City"}));
     check("{text: 'yes'}", json!({"text": "yes"}));
@@ -76,4 +82,31 @@ fn values_are_read_as_a_person_writes_them() {
     assert!(filled("{room: Suite}").is_err_and(|why| why.contains("must be one of")));
     assert!(filled("{text: 4}").is_err_and(|why| why.contains("must be a text")));
     assert!(filled("{colour: red}").is_err_and(|why| why.contains("`colour`: is not known")));
+}
+
+#[test]
+fn dates_count_from_the_day_of_the_run() {
+    #[track_caller]
+    fn check(field: &str, date: &str, sent: &str) {
+        let accept = format!("{{{field}: {{date: {date}}}}}");
+        assert_eq!(filled(&accept), Ok(json!({field: sent})), "{date}");
+    }
+    check("day", "today", "2026-03-01");
+    check("day", "today+14d", "2026-03-15");
+    check("day", "today + 2 weeks", "2026-03-15");
+    check("day", "today-1d", "2026-02-28");
+    check("day", "today+1mo", "2026-04-01");
+    check("day", "today-1y1d", "2025-02-28");
+    check("day", "now+15h", "2026-03-02");
+    check("time", "now", "2026-03-01T09:30:15Z");
+    check("time", "now-2h30m", "2026-03-01T07:00:15Z");
+    check("time", "today+1d", "2026-03-02T00:00:00Z");
+    check("text", "today", "2026-03-01");
+    check("text", "now", "2026-03-01T09:30:15Z");
+    let beyond = filled("{day: {date: today+9000y}}");
+    assert_eq!(
+        beyond,
+        Err("`day`: is beyond the last possible date".to_owned())
+    );
+    assert!(filled("{count: {date: today}}").is_err_and(|why| why.contains("whole number")));
 }
