@@ -18,7 +18,7 @@ use crate::{
     },
     page::{Excerpt, LEFT_OUT, Page, Style, out},
     question::{self, in_full},
-    script::{Answer, Place, Report, RulesOf, Script, ScriptRun},
+    script::{Answer, Place, Report, RulesOf, Script, ScriptRun, rule_for},
     signals::Interrupts,
     text::{self, Words},
     words,
@@ -289,7 +289,7 @@ impl Leaf for UnattendedRun {
     }
 }
 
-/// Shows a question that nobody answers.
+/// Shows a question that nobody answers, and a rule that would answer it.
 fn unmatched(
     script: Option<RulesOf>,
     asker: &Asker,
@@ -300,9 +300,7 @@ fn unmatched(
     let words = match script {
         Some(RulesOf::Answers) => "no rule of the answers file fits; cancelled.",
         Some(RulesOf::Suite { .. }) => "no rule of the case or of the suite fits; cancelled.",
-        None => {
-            "there is no terminal to ask at; cancelled. A rule in a file named by --answers can answer it."
-        }
+        None => "there is no terminal to ask at; cancelled.",
     };
     let mut excerpt = Excerpt::new(page, shown);
     in_full(&mut excerpt, asker, question, 0);
@@ -315,6 +313,22 @@ fn unmatched(
         return;
     }
     page.item("× ", Style::Error, words);
+    if let Some(rule) = rule_for(asker, question) {
+        let words = match script {
+            Some(RulesOf::Suite { .. }) => {
+                "A rule such as this, in the case or in the suite, would answer it:"
+            }
+            Some(RulesOf::Answers) | None => {
+                "A rule such as this, in a file named by --answers, would answer it:"
+            }
+        };
+        page.note(Style::Plain, words);
+        // The rule contains the server's names. It has its own excerpt, so that a long question
+        // leaves room for it.
+        let mut excerpt = Excerpt::new(page, shown);
+        excerpt.quote_at("  ", &rule);
+        excerpt.end(LEFT_OUT);
+    }
 }
 
 fn kind(question: &Question) -> &'static str {

@@ -3,6 +3,7 @@
 mod expand;
 mod file;
 mod moment;
+mod offered;
 mod read;
 mod report;
 mod rule;
@@ -13,6 +14,7 @@ mod when;
 
 pub use expand::{Surroundings, literal};
 pub use file::{Script, UnusedRules};
+pub use offered::rule_for;
 pub use report::{Place, Report, RulesOf};
 pub use rule::{Accept, Act, Reply as SamplingReply, Rule, SampledPart, Step};
 pub use run::{Answer, ScriptRun};

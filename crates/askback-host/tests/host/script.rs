@@ -1,5 +1,6 @@
 mod expanded;
 mod guide;
+mod offered;
 mod refused;
 mod rules;
 mod values;

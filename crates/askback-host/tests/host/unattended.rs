@@ -925,6 +925,25 @@ async fn what_a_server_says_about_its_first_requests_is_part_of_its_start() {
 }
 
 #[test]
+fn a_long_question_leaves_room_for_its_rule() {
+    let long = "A very long text. ".repeat(500);
+    let request = json!({
+        "messages": [{"role": "user", "content": {"type": "text", "text": long}}],
+        "systemPrompt": long,
+        "maxTokens": 100,
+    });
+    let request = serde_json::from_value(request).expect("it is a request");
+    let ran = run(None, None, asked(InputRequest::Sample(Box::new(request))));
+    assert!(
+        ran.log
+            .contains("would answer it:\n  | sampling:\n  |   - reply: …\n"),
+        "{}",
+        ran.log
+    );
+    assert_eq!(ran.ended, WorstEnd::Unanswered);
+}
+
+#[test]
 fn folders_that_no_call_waits_for_are_no_failure() {
     #[track_caller]
     fn check(key: Option<&str>, target: Option<CallTarget>, ended: WorstEnd) {

@@ -175,6 +175,16 @@ fn a_rule_that_answers_nothing_can_fail_its_case() {
 }
 
 #[test]
+fn a_rule_for_a_question_without_an_answer_goes_into_the_suite() {
+    let cases = "cases: [{name: asks, call: ask, answers: [{when: {message: x}, cancel: true}]}]";
+    let ran = on_zoo("advice", &[], cases).expect(1);
+    let ran = ran
+        .prints("no rule of the case or of the suite fits; cancelled.")
+        .prints("A rule such as this, in the case or in the suite, would answer it:");
+    assert!(!ran.stdout.contains("--answers"), "{}", ran.stdout);
+}
+
+#[test]
 fn an_error_is_no_failure_after_a_no_that_is_expected() {
     #[track_caller]
     fn check(name: &str, rule: &str, exit: i32) {
