@@ -175,9 +175,48 @@ pub(super) fn is_stream(response: &Response) -> bool {
 /// How long to wait before reconnecting: as long as the server asked, within limits, and longer
 /// after each failure.
 pub(super) fn pause(resumption: &Resumption, attempts: u32, limits: &Limits) -> Duration {
-    let wish = resumption.retry.unwrap_or(limits.http.stream_retry);
-    // A server that asks for no pause gets the minimum, so that it cannot keep the client busy.
-    let pause = wish.max(limits.client.round_pause);
+    let usual = limits.http.stream_retry;
+    let wish = resumption.retry.unwrap_or(usual);
+    // A server that asks for no pause gets the minimum, so that it cannot keep the client busy. It knows how soon another
+    // process can be reached, but not how long to wait if none can: the attempts would be used up before one starts.
+    let pause = match attempts {
+        0 => wish.max(limits.client.round_pause),
+        _ => wish.max(usual),
+    };
     let longer = pause.saturating_mul(1 << attempts.min(16));
     longer.min(limits.http.stream_retry_most)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_short_pause_is_for_the_first_attempt() {
+        let mut limits = Limits::default();
+        limits.client.round_pause = Duration::from_millis(50);
+        limits.http.stream_retry = Duration::from_secs(1);
+        limits.http.stream_retry_most = Duration::from_secs(20);
+        // What the server asked for, and the pauses in milliseconds before the attempts.
+        let cases = [
+            (None, [1_000, 2_000, 4_000, 8_000, 16_000, 20_000]),
+            (Some(0), [50, 2_000, 4_000, 8_000, 16_000, 20_000]),
+            (Some(100), [100, 2_000, 4_000, 8_000, 16_000, 20_000]),
+            (Some(3_000), [3_000, 6_000, 12_000, 20_000, 20_000, 20_000]),
+        ];
+        for (wish, pauses) in cases {
+            let resumption = Resumption {
+                retry: wish.map(Duration::from_millis),
+                ..Resumption::default()
+            };
+            for (attempts, expected) in (0..).zip(pauses) {
+                let pause = pause(&resumption, attempts, &limits);
+                assert_eq!(
+                    pause,
+                    Duration::from_millis(expected),
+                    "{wish:?} {attempts}"
+                );
+            }
+        }
+    }
 }
