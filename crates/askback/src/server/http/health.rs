@@ -125,6 +125,9 @@ impl Inner {
                 tracing::debug!(%error, "the store does not answer a health check");
                 return Err("the store does not answer");
             }
+            if self.shared.keys().is_err() {
+                return Err("the keys cannot be read");
+            }
             let Some(node) = &self.shared.fleet else {
                 return Ok(());
             };

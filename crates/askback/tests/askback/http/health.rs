@@ -247,6 +247,22 @@ async fn a_process_with_other_keys_than_its_fleet_is_not_ready() {
 }
 
 #[tokio::test]
+async fn a_process_that_cannot_read_its_keys_is_not_ready() {
+    let missing = tempfile::tempdir().unwrap().path().join("keys");
+    let journal = Arc::new(MemoryJournal::default());
+    let begin = || {
+        let builder = Gate::new(Standing::Answers).server().service("tests");
+        builder.keys(KeySource::File(missing.clone()))
+    };
+    for builder in [begin(), begin().fleet(Fleet::new(journal))] {
+        let server = serving(builder).await;
+        let said = server.says(request("GET /readyz")).await;
+        assert!(said.starts_with("HTTP/1.1 503"), "{said}");
+        assert!(said.ends_with("\nthe keys cannot be read\n"), "{said}");
+    }
+}
+
+#[tokio::test]
 async fn a_process_whose_store_fails_is_not_ready_and_tells_no_secrets() {
     let gate = Gate::new(Standing::Fails);
     let server = serving(gate.server()).await;
