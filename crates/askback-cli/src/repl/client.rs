@@ -1,8 +1,11 @@
 //! The client as the server sees it: its folders, models and log level.
 
 use std::{
+    collections::BTreeMap,
     fs,
+    future::pending,
     path::{Path, PathBuf},
+    time::Duration,
 };
 
 use askback::protocol::{LoggingLevel, Root};
@@ -14,10 +17,14 @@ use askback_host::{
     text::Words,
     words,
 };
+use tokio::{task::spawn_blocking, time::sleep};
 use url::Url;
 
 use super::{Repl, attend, grammar::RootsAction};
 use crate::{error::Error, session::Session};
+
+/// The interval between checks of the shared folders.
+const EVERY: Duration = Duration::from_secs(1);
 
 fn choose(
     folders: &mut Folders,
@@ -41,6 +48,37 @@ fn choose(
     Ok(())
 }
 
+/// Waits until a shared folder disappears or appears again (2026-07-28, client/roots, implementation guidelines).
+/// `there` holds the last known state.
+pub(super) async fn folders_changed(
+    shared: Vec<Root>,
+    there: &mut BTreeMap<String, bool>,
+) -> Vec<(Root, bool)> {
+    if shared.is_empty() {
+        return pending().await;
+    }
+    there.retain(|uri, _| shared.iter().any(|root| root.uri == *uri));
+    loop {
+        let roots = shared.clone();
+        let looking = spawn_blocking(move || {
+            let look = |root: Root| (folder::is_there(&root), root);
+            roots.into_iter().map(look).collect::<Vec<_>>()
+        });
+        // The check does not panic.
+        let mut seen = looking.await.unwrap_or_default();
+        seen.retain(|(is_there, root)| {
+            // Folders existed when they were shared.
+            let before = there.insert(root.uri.clone(), *is_there);
+            before.unwrap_or(true) != *is_there
+        });
+        if !seen.is_empty() {
+            let changed = seen.into_iter().map(|(is_there, root)| (root, is_there));
+            return changed.collect();
+        }
+        sleep(EVERY).await;
+    }
+}
+
 fn all(paths: &[String]) -> Result<Vec<PathBuf>, Words> {
     let roots = paths.iter().map(|path| folder::root(Path::new(path)));
     let roots = roots.collect::<Result<Vec<Root>, _>>()?;
@@ -52,6 +90,25 @@ fn path_of(root: &Root) -> Option<PathBuf> {
 }
 
 impl Repl<'_> {
+    /// Tells the server that its list of folders changed, because some disappeared or appeared again.
+    pub(super) fn folders_changed(&mut self, changed: &[(Root, bool)]) {
+        self.session.client.roots_changed();
+        let page = self.page();
+        for (root, is_there) in changed {
+            let shown = folder::shown(&root.uri);
+            page.note(
+                Style::Plain,
+                match is_there {
+                    true => words!("{} is there again, and shared as before.", shown),
+                    false => words!(
+                        "{} is gone: the server is told that its folders changed.",
+                        shown
+                    ),
+                },
+            );
+        }
+    }
+
     pub(super) fn roots(
         &mut self,
         set: &[String],
@@ -146,6 +203,30 @@ impl Repl<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    // Shows RO-14.
+    #[tokio::test(start_paused = true)]
+    async fn a_shared_folder_that_goes_and_comes_is_noticed() {
+        let base = std::env::temp_dir().join(format!("askback-gone-{}", std::process::id()));
+        let folders = ["one", "two"].map(|name| base.join(name));
+        for folder in &folders {
+            fs::create_dir_all(folder).expect("it is ours");
+        }
+        let roots = folders.each_ref().map(|path| folder::root(path));
+        let [one, two] = roots.map(|root| root.expect("it was made"));
+        let mut there = BTreeMap::new();
+        let shared = vec![one, two.clone()];
+        // The first look is not a change.
+        let first = tokio::time::timeout(EVERY / 4, folders_changed(shared.clone(), &mut there));
+        assert!(first.await.is_err());
+        fs::remove_dir(&folders[1]).expect("it is ours");
+        let seen = folders_changed(shared.clone(), &mut there).await;
+        assert_eq!(seen, [(two.clone(), false)]);
+        fs::create_dir(&folders[1]).expect("it is ours");
+        let seen = folders_changed(shared, &mut there).await;
+        assert_eq!(seen, [(two, true)]);
+        fs::remove_dir_all(&base).expect("it is ours");
+    }
 
     #[test]
     fn folders_are_added_and_removed() {

@@ -20,7 +20,7 @@ use std::{
 use askback::{
     client::{ClientError, Subscription},
     forms::Content,
-    protocol::SubscriptionFilter,
+    protocol::{Root, SubscriptionFilter},
 };
 use askback_host::{
     host::{Host, Input},
@@ -81,6 +81,7 @@ enum News {
     Learned(Result<LearnedCatalog, JoinError>),
     Ended(BackgroundEnd),
     Files(ChangedFiles),
+    Folders(Vec<(Root, bool)>),
     /// The server no longer reports some changes.
     Silent(Silent),
 }
@@ -217,8 +218,12 @@ impl<'a> Repl<'a> {
             self.describe();
             let prompt = self.name().into();
             let (opening, learning) = (&mut self.opening, &mut self.learning);
+            let shared = self.session.host.desk().shared().map(<[_]>::to_vec);
             let ServerState {
-                changes, watched, ..
+                there,
+                changes,
+                watched,
+                ..
             } = &mut self.known;
             let background = &mut self.background;
             let lists = self.session.host.changed();
@@ -229,6 +234,7 @@ impl<'a> Repl<'a> {
                     Some(learned) = learning.join_next() => News::Learned(learned),
                     ended = background.next() => News::Ended(ended),
                     changed = servers::files_changed(&mut self.files) => News::Files(changed),
+                    changed = client::folders_changed(shared.unwrap_or_default(), there) => News::Folders(changed),
                     silent = resources::silent(changes, watched) => News::Silent(silent),
                 }
             };
@@ -241,6 +247,7 @@ impl<'a> Repl<'a> {
                 Err(News::Learned(Err(_))) => {}
                 Err(News::Ended(ended)) => self.ended(ended),
                 Err(News::Files(changed)) => return Err(FileChange(changed)),
+                Err(News::Folders(changed)) => self.folders_changed(&changed),
                 Err(News::Silent(silent)) => self.fell_silent(silent),
             }
         }

@@ -414,6 +414,8 @@ pub(super) struct ServerState {
     pub(super) watched: BTreeMap<String, Subscription>,
     /// Whether the user switched to the server or called it.
     pub(super) is_met: bool,
+    /// Whether each shared folder exists, by URI, if it was checked.
+    pub(super) there: BTreeMap<String, bool>,
 }
 
 impl Repl<'_> {

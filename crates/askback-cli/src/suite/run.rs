@@ -7,13 +7,7 @@ use askback::{
     client::{Client, ClientError, List},
     protocol::{LeftOutEntry, Tool},
 };
-use askback_host::{
-    content, folder,
-    model::Folders,
-    page::Rows,
-    script::Report,
-    text::PeerText,
-};
+use askback_host::{content, folder, model::Folders, page::Rows, script::Report, text::PeerText};
 use serde::Serialize;
 use serde_json::{Map, Value};
 use tokio::time::{Instant, timeout};

@@ -166,7 +166,8 @@ fn a_rule_that_answers_nothing_can_exit_with_7() {
     let answers = "answers:\n- {when: {key: wishes}, accept: {confirm_booking: false}}\n\
                    - {when: {key: contact}, accept: {}}\nunused: error\n";
     let ran = book("unexpected", "auto").answers(answers).on_travel();
-    ran.expect(7).says("× answers file: rule 2 answered no question");
+    ran.expect(7)
+        .says("× answers file: rule 2 answered no question");
 }
 
 #[test]

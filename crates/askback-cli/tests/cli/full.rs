@@ -1,7 +1,6 @@
 //! The full screen of the real program, on an emulated terminal.
 
 use std::{
-    fs,
     io::Write,
     num::NonZero,
     process::Child,

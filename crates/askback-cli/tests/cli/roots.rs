@@ -2,7 +2,10 @@
 
 use std::fs;
 
-use crate::run::Run;
+use crate::{
+    full::{CTRL_D, ENTER, Terminal},
+    run::Run,
+};
 
 /// A server of 2025-11-25 that asks for the roots only after a change notification. Its tool returns the names that it
 /// knows.
@@ -50,6 +53,31 @@ fn a_server_that_is_told_of_a_change_sees_the_folders_as_they_are_then() {
     let expected = ["never", "b", "y", "y a", "y", ""];
     let expected = expected.map(|names| format!("roots: {names}").trim_end().to_owned());
     assert_eq!(seen, expected);
+}
+
+// Shows RO-14.
+#[test]
+fn a_server_is_told_of_a_folder_that_is_gone() {
+    let run = open("gone", "");
+    let folders = ["b/x", "b/y"].map(|name| run.scratch.path(name));
+    let [kept, gone] = folders.each_ref().map(|path| path.display().to_string());
+    let words = [
+        "open", "--roots", &kept, "--roots", &gone, "--", "sh", "-c", SERVER,
+    ];
+    let state = run.scratch.path("state").display().to_string();
+    let mut terminal = Terminal::open_with(&words, 80, &[("XDG_STATE_HOME", &state)]);
+    terminal.until("Ctrl-D leave");
+    fs::remove_dir(&folders[1]).expect("it is ours");
+    terminal.until("gone:");
+    terminal.press("/call where").press(ENTER).until("roots: x");
+    fs::create_dir(&folders[1]).expect("it is ours");
+    terminal.until("again,");
+    terminal
+        .press("/call where")
+        .press(ENTER)
+        .until("roots: x y");
+    terminal.until("Ctrl-D leave").press(CTRL_D);
+    assert_eq!(terminal.end(), Some(0));
 }
 
 #[test]

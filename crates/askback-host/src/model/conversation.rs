@@ -5,8 +5,8 @@ use std::time::Duration;
 use askback::protocol::{LoggingLevel, Root};
 
 use super::{
-    Call, Catalog, Claims, Desk, Event, EventOutcome, Far, Folders, How, Offer,
-    Offers, Permission, Presence, Server, ServerOffer, UnderWay,
+    Call, Catalog, Claims, Desk, Event, EventOutcome, Far, Folders, How, Offer, Offers, Permission,
+    Presence, Server, ServerOffer, UnderWay,
 };
 use crate::{
     server_id::{PerServer, ServerId},

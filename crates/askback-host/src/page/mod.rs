@@ -377,10 +377,6 @@ impl Rows {
         Self(plain)
     }
 
-    pub(crate) fn push(&mut self, part: &Self) {
-        self.0.push_str(&part.0);
-    }
-
     /// The number of rows.
     pub fn count(&self) -> usize {
         self.0.lines().count()

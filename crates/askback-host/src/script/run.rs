@@ -241,7 +241,6 @@ fn unused<A: Action>(
     place: fn(usize) -> Place,
 ) -> impl Iterator<Item = Place> {
     let numbered = (1..).zip(rules).zip(counts);
-    numbered.filter_map(move |((number, rule), count)| {
-        (*count == 0 && !is_guard(rule)).then(|| place(number))
-    })
+    let unused = numbered.filter(|((_, rule), count)| **count == 0 && !is_guard(rule));
+    unused.map(move |((number, _), _)| place(number))
 }

@@ -53,15 +53,9 @@ pub struct Entry {
     call: u64,
     /// For a response: how long the request waited.
     took: Option<Duration>,
-    /// For a response: its request.
-    answers: Option<AnsweredRequest>,
+    /// For a response: the method of its request.
+    answers: Option<String>,
     http: Option<Box<Exchange>>,
-}
-
-#[derive(Debug, Clone)]
-struct AnsweredRequest {
-    number: u64,
-    method: String,
 }
 
 /// Something new on the wire.
@@ -91,7 +85,6 @@ struct Response {
 
 #[derive(Debug)]
 struct Open {
-    number: u64,
     is_sent: bool,
     id: String,
     method: String,
@@ -232,7 +225,6 @@ impl Wire {
         } = &gist
         {
             self.open.push_back(Open {
-                number: self.last,
                 is_sent,
                 id: id.clone(),
                 method: method.clone(),
@@ -253,10 +245,7 @@ impl Wire {
             gist,
             call,
             took: answered.as_ref().map(|open| at.saturating_sub(open.at)),
-            answers: answered.map(|open| AnsweredRequest {
-                number: open.number,
-                method: open.method,
-            }),
+            answers: answered.map(|open| open.method),
             http,
         };
         self.bytes = self.bytes.saturating_add(entry.cost());

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::{
-    AnsweredRequest, Entry, Exchange, News, Wire,
+    Entry, Exchange, News, Wire,
     gist::Gist,
     view::{self, HeaderView, WholeView},
 };
@@ -203,9 +203,7 @@ fn headers(page: &mut Page, headers: &[HeaderView]) {
 /// The summary of a message in one line.
 pub(super) fn summary(entry: &Entry) -> String {
     match (&entry.gist, &entry.answers) {
-        (Gist::Response { outcome, .. }, Some(AnsweredRequest { method, .. })) if entry.is_sent => {
-            outcome.answer(method)
-        }
+        (Gist::Response { outcome, .. }, Some(method)) if entry.is_sent => outcome.answer(method),
         (gist, _) => gist.line(),
     }
 }

@@ -9,8 +9,8 @@ use askback::{
 };
 use askback_host::{
     model::{
-        Action, Call, Catalog, Change, Conversation, Desk, Effect, Event, Far,
-        Folders, How, Notice, Offer, Permission, Presence, Question, Reply, Server, Why, WorstEnd,
+        Action, Call, Catalog, Change, Conversation, Desk, Effect, Event, Far, Folders, How,
+        Notice, Offer, Permission, Presence, Question, Reply, Server, Why, WorstEnd,
     },
     relay::ServerId,
 };

@@ -10,8 +10,8 @@ use askback_host::{
     full::{Frame, Key, Screen, Size},
     leaf::Did,
     model::{
-        About, Action, Ask, Call, Change, Conversation, Desk, Effect, Event, Far, How,
-        Offer, Permission, Question, Reply, Server,
+        About, Action, Ask, Call, Change, Conversation, Desk, Effect, Event, Far, How, Offer,
+        Permission, Question, Reply, Server,
     },
     page::{Look, Page, Style},
     relay::ServerId,

@@ -5,12 +5,12 @@ use askback::{
     protocol::{CreateMessageParams, Tool},
 };
 use askback_host::{
-    model::{Ask, Question, Reply, Why, WorstEnd},
+    model::{Ask, Question, Reply, WorstEnd},
     script::{Answer, Place, RulesOf, Script},
 };
 use serde_json::{Value, json};
 
-use super::{answer, answers, declined, play, sample, wishes};
+use super::{answer, answers, play, sample, wishes};
 use crate::{form, link, offering, travel};
 
 fn offered(tools: &[&str]) -> Question {
