@@ -103,6 +103,12 @@ impl Dialog {
         field.is_some_and(|field| view::is_secret(&front.question.ask, field))
     }
 
+    /// Prints the prompt again after other programs wrote to the terminal.
+    pub fn resume(&mut self) {
+        self.page.afresh();
+        self.again = true;
+    }
+
     /// Says that a line was typed too early to be an answer to the question in front.
     pub fn was_early(&mut self) {
         self.page.note(Style::Warning, EARLY);

@@ -7,7 +7,7 @@ use std::{
 
 use askback::witness::Renderer;
 
-use super::{Dialog, lines::Lines};
+use super::{Dialog, lines::Lines, resumed::ResumeSignal};
 use crate::{
     browser,
     command::{self, InputLine},
@@ -29,6 +29,7 @@ const HELD: usize = 100;
 pub struct Plain {
     dialog: Dialog,
     lines: Lines,
+    resumed: ResumeSignal,
     /// Remarks that arrived while the user was busy, with the name of each server.
     held: VecDeque<(LocalText, Remark)>,
     is_prompting: bool,
@@ -48,6 +49,7 @@ impl Plain {
         Self {
             dialog: Dialog::new(look, shown).from_elsewhere(browser::is_elsewhere()),
             lines: Lines::stdin(),
+            resumed: ResumeSignal::new(),
             held: VecDeque::new(),
             is_prompting: false,
             is_prompted: false,
@@ -95,6 +97,13 @@ impl Plain {
 impl Leaf for Plain {
     fn poll_did(&mut self, talk: &Conversation, context: &mut Context<'_>) -> Poll<Did> {
         let desk = talk.seen();
+        if self.lines.typed() && self.resumed.poll(context).is_ready() {
+            // The shell has written below the prompt, and the terminal has dropped the unfinished
+            // line.
+            self.is_prompted = false;
+            self.dialog.resume();
+            return Poll::Ready(Did::Action(Vec::new()));
+        }
         while self.settling.poll_over(context).is_ready() {
             if self.lines.forget() {
                 // A user who is typing has not read the question yet.

@@ -5,6 +5,7 @@ mod dialog;
 mod input;
 mod leaf;
 mod lines;
+mod resumed;
 mod unseen;
 
 pub(crate) use unseen::leave;
