@@ -18,10 +18,11 @@ use tokio::{
 };
 
 use super::{
-    LOG_LINES, OPENING_PAUSE, PACE, TABS,
+    LOG_LINES, PACE, TABS,
     bench::{self, BenchState},
     form,
     html::Html,
+    opening::OpeningPace,
     question,
     serve::{self, WebService},
     snapshot::{Shared, Submission},
@@ -78,8 +79,8 @@ pub struct WebPage {
     /// When changes that were not rendered are due.
     due: Option<Pin<Box<Sleep>>>,
     serving: JoinHandle<()>,
-    /// When the browser was last opened; `None` if questions do not open it.
-    opened: Option<Instant>,
+    /// `None` if questions do not open the browser.
+    pace: Option<OpeningPace>,
 }
 
 #[derive(Template)]
@@ -127,13 +128,13 @@ impl WebPage {
             rendered: None,
             due: None,
             serving: tokio::spawn(serving),
-            opened: None,
+            pace: None,
         })
     }
 
     /// Makes a question open the browser if no browser shows the page, at most once a minute.
     pub fn open_for_questions(&mut self) {
-        self.opened = Some(Instant::now());
+        self.pace = Some(OpeningPace::new(Instant::now()));
     }
 
     /// Whether a browser shows the page. A browser without JavaScript does not count.
@@ -146,11 +147,10 @@ impl WebPage {
         if *self.shared.is_open.borrow() {
             return;
         }
-        let is_due = |last: &Instant| last.elapsed() >= OPENING_PAUSE;
-        if !self.opened.as_ref().is_some_and(is_due) {
+        let pace = self.pace.as_mut();
+        if !pace.is_some_and(|pace| pace.take(Instant::now())) {
             return;
         }
-        self.opened = Some(Instant::now());
         // The question waits for another front end if this fails.
         if self.shared.visit.renew().is_ok() {
             let _ = self.open_browser();

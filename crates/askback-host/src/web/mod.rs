@@ -21,6 +21,7 @@ mod bench;
 mod form;
 mod html;
 mod leaf;
+mod opening;
 mod question;
 mod serve;
 mod snapshot;
@@ -57,9 +58,5 @@ const BEAT: Duration = Duration::from_secs(15);
 /// The interval between these comments while a call runs in the background. The call's status is
 /// sent each time.
 const TASK_BEAT: Duration = Duration::from_secs(1);
-
-/// The minimum time between two openings of the browser. A browser without JavaScript does not report that it shows
-/// the page, so each question would open another tab.
-const OPENING_PAUSE: Duration = Duration::from_secs(60);
 
 const LOG_LINES: usize = 500;
