@@ -1,5 +1,7 @@
 //! The command line, shown while there is no question.
 
+use std::collections::VecDeque;
+
 use super::{editor::Editor, frame::Row, key::Key, question::KeyLine, screen::Size};
 use crate::{
     leaf::Did,
@@ -30,6 +32,10 @@ pub(super) struct Home {
     /// The line that was being written before the user went into the history.
     begun: String,
     is_searching: bool,
+    /// Whether something was typed while no line was wanted.
+    is_ahead: bool,
+    /// Lines entered while no line was wanted, oldest first.
+    entered: VecDeque<String>,
 }
 
 pub(super) enum HomeOutcome {
@@ -119,23 +125,52 @@ impl Home {
 
     /// Clears the line. Returns whether it had any text.
     pub(super) fn clear(&mut self) -> bool {
+        self.is_ahead = false;
         !self.editor.take().is_empty()
     }
 
-    /// The row of a line that was begun while no line was wanted.
-    pub(super) fn ahead(&self, columns: usize) -> Option<Row> {
-        let line = Row::new(columns).ours(Style::Strong, "> ");
-        let (text, room) = (self.editor.text(), line.room());
-        (!text.is_empty()).then(|| line.written(text, Some(self.editor.at()), room))
+    pub(super) fn ahead(&self, columns: usize) -> Vec<Row> {
+        let row = || Row::new(columns);
+        let entered = self.entered.iter();
+        let entered = entered.map(|line| row().ours(Style::Dim, words!("then {}", given(line))));
+        let mut rows: Vec<_> = entered.collect();
+        if !self.editor.text().is_empty() {
+            let line = row().ours(Style::Strong, "> ");
+            let room = line.room();
+            rows.push(line.written(self.editor.text(), Some(self.editor.at()), room));
+        }
+        rows
     }
 
     pub(super) fn has_begun(&self) -> bool {
         !self.editor.text().trim().is_empty()
     }
 
-    /// Handles a key while no line is wanted. Enter runs a line only once it is wanted.
-    pub(super) fn press_ahead(&mut self, key: &Key) {
-        self.editor.press(key);
+    /// Ends typing ahead when a question appears: the next Enter is for the question.
+    pub(super) fn interrupt(&mut self) {
+        self.is_ahead = false;
+    }
+
+    /// Handles keys while no line is wanted. Enter queues a command only if the command was typed
+    /// since then: otherwise the Enter was meant for a question, not for the line typed before it.
+    pub(super) fn press_ahead(&mut self, talk: &Conversation, key: &Key) {
+        match key {
+            Key::Enter if self.is_ahead && self.is_command() => {
+                if let HomeOutcome::Line(line) = self.enter(talk) {
+                    self.entered.push_back(line);
+                }
+            }
+            key => self.is_ahead |= self.editor.press(key),
+        }
+    }
+
+    /// Whether the line is a typed command. A search result must be seen before it runs.
+    fn is_command(&self) -> bool {
+        self.picked.is_none() && !self.is_searching && self.editor.text().starts_with('/')
+    }
+
+    pub(super) fn take_entered(&mut self) -> Option<String> {
+        self.entered.pop_front()
     }
 
     fn enter(&mut self, talk: &Conversation) -> HomeOutcome {
@@ -169,6 +204,7 @@ impl Home {
         let line = called.filter(|_| picked.is_none()).unwrap_or(line);
         self.editor.take();
         (self.picked, self.back, self.is_searching) = (None, None, false);
+        self.is_ahead = false;
         if line.trim().is_empty() {
             return HomeOutcome::Nothing;
         }
@@ -515,5 +551,54 @@ mod tests {
         ];
         check(&many, "/call a x=1");
         check(&[search, Key::Char('?')], "?");
+    }
+
+    #[test]
+    fn an_enter_after_a_question_does_not_submit_the_earlier_line() {
+        let (talk, mut home) = (talk(Vec::new(), &[]), Home::default());
+        for character in "/call delete".chars() {
+            home.press_ahead(&talk, &Key::Char(character));
+        }
+        assert!(home.has_begun());
+        home.interrupt();
+        home.press_ahead(&talk, &Key::Enter);
+        assert_eq!(home.take_entered(), None);
+        home.press_ahead(&talk, &Key::Char('d'));
+        home.press_ahead(&talk, &Key::Enter);
+        assert_eq!(home.take_entered().as_deref(), Some("/call deleted"));
+        assert!(!home.has_begun());
+    }
+
+    #[test]
+    fn lines_that_are_entered_early_wait_for_the_prompt() {
+        #[track_caller]
+        fn check(begun: &str, ahead: &str, entered: &[&str], left: &str) {
+            let (talk, mut home) = (talk(Vec::new(), &[]), Home::default());
+            for character in begun.chars() {
+                home.press(&talk, &Key::Char(character));
+            }
+            for character in ahead.chars() {
+                let key = match character {
+                    '\n' => Key::Enter,
+                    character => Key::Char(character),
+                };
+                home.press_ahead(&talk, &key);
+            }
+            for &line in entered {
+                assert_eq!(home.take_entered().as_deref(), Some(line), "{ahead:?}");
+            }
+            assert_eq!((home.take_entered(), home.editor.text()), (None, left));
+        }
+        check("", "/quit\n", &["/quit"], "");
+        check("/qu", "it\n/tools\n/c", &["/quit", "/tools"], "/c");
+        check("", "\n", &[], "");
+        // The Enter was meant for a question that is gone.
+        check("/call delete", "\n", &[], "/call delete");
+        check("", "/quit\n\n", &["/quit"], "");
+        // A search result must be seen before it runs.
+        check("", "quit\n\n", &[], "quit");
+        // An answer that was typed too early is not a command.
+        check("", "yes\n", &[], "yes");
+        check("", "y\n/quit\n", &[], "y/quit");
     }
 }

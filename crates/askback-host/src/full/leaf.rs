@@ -158,6 +158,11 @@ impl Leaf for Full {
         if is_same || self.settling.poll_over(context).is_ready() {
             return Poll::Ready(Did::Action(Vec::new()));
         }
+        if let (None, Some(prompt)) = (desk.front(), &self.prompt)
+            && let Some(did) = self.screen.take_entered(prompt, &mut self.page)
+        {
+            return Poll::Ready(did);
+        }
         if let Some(said) = self.screen.begun(desk) {
             return Poll::Ready(Did::Action(vec![said]));
         }

@@ -131,6 +131,12 @@ impl Screen {
         }
     }
 
+    /// Takes a line that was entered before it was wanted.
+    pub fn take_entered(&mut self, prompt: &Words, page: &mut Page) -> Option<Did> {
+        let line = self.home.take_entered()?;
+        Some(entered(line, prompt, page))
+    }
+
     /// Returns the action that requests suggestions for the first field of a new form.
     pub fn begun(&mut self, desk: &Desk) -> Option<Action> {
         self.look(desk);
@@ -177,9 +183,13 @@ impl Screen {
                 HomeOutcome::Nothing => Did::Action(Vec::new()),
             },
             (None, None) if *key == Key::Ctrl('c') && self.home.clear() => Did::Action(Vec::new()),
-            (None, None) if *key == Key::Ctrl('c') => Did::Interrupt,
+            (None, None) if *key == Key::Ctrl('c') => {
+                // Commands that were queued behind it are dropped, too.
+                while self.home.take_entered().is_some() {}
+                Did::Interrupt
+            }
             (None, None) => {
-                self.home.press_ahead(key);
+                self.home.press_ahead(talk, key);
                 Did::Action(Vec::new())
             }
         };
@@ -221,6 +231,9 @@ impl Screen {
         }
         if let (None, Some(Step::Filling(draft))) = (&self.begun, desk.front().map(|it| it.step)) {
             self.begun = Some(draft.clone());
+        }
+        if now.is_some() {
+            self.home.interrupt();
         }
         if is_new {
             self.text = Editor::default();
