@@ -1,6 +1,6 @@
 //! Ctrl-Z, in a shell that resumes the program.
 
-use crate::full::{ASKBACK, ENTER, Terminal};
+use crate::full::{ASKBACK, CTRL_D, ENTER, Terminal};
 
 const CTRL_Z: &str = "\x1a";
 
