@@ -89,7 +89,7 @@ const OF_ASKBACK: Map = &[
         ],
     ),
     ("handler", &["answer", "ctx", "error", "flow", "schema"]),
-    ("authorization", &["clock", "entropy"]),
+    ("authorization", &["clock", "entropy", "store"]),
     ("transport", &["authorization"]),
     (
         "client",
