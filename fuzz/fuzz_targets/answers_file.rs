@@ -45,7 +45,7 @@ fn answered(script: &Script, question: &Question, limits: &Limits) {
     let mut run = ScriptRun::new(script.clone(), SystemTime::UNIX_EPOCH);
     let (reply, rule) = match run.answer("agency", question, limits) {
         Answer::Given(reply, rule) => (reply, rule),
-        Answer::Later { reply, rule, .. } | Answer::Unwanted(reply, rule) => (reply, Some(rule)),
+        Answer::Later { reply, rule, .. } => (reply, Some(rule)),
         Answer::Unfit { why, .. } => return assert!(!why.is_empty()),
         Answer::Unmatched => return,
     };

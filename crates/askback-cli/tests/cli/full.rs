@@ -515,26 +515,6 @@ fn values_are_suggested_as_one_types() {
 }
 
 #[test]
-fn a_line_is_completed_as_it_is_typed() {
-    let mut terminal = Terminal::open(&["open", "--", ASKBACK, "serve", "travel"], 80);
-    terminal.until("> ").press("/plan_vacation destination=Ky");
-    terminal.until("| /plan_vacation destination=Kyoto");
-    terminal
-        .press(TAB)
-        .until("> /plan_vacation destination=Kyoto");
-    terminal.press(CTRL_C).until("Type to filter");
-    terminal.press("/plan_vacation destination=Re");
-    terminal.until("| /plan_vacation destination=Reykjavik");
-    terminal
-        .press(DOWN)
-        .until("› | /plan_vacation destination=Reykjavik");
-    terminal.press(CTRL_C).until("Type to filter");
-    terminal.press("/log warn").until("| /log warning");
-    terminal.press(CTRL_C).press(CTRL_D);
-    assert_eq!(terminal.end(), Some(0));
-}
-
-#[test]
 fn a_call_is_seen_while_it_goes_on_and_leaves_its_last_progress() {
     // The call sends two notifications and does not end.
     let server = server(
