@@ -137,14 +137,13 @@ fn a_conversation_keeps_its_messages_and_saves_them() {
 
 #[test]
 fn the_messages_are_shown_at_a_question_which_is_asked_again() {
-    let lines = "/call book_holiday destination=Rome depart=2026-06-15\n/wire\n/wire 99\n/wire \"askback/none\"\n/cancel\n";
+    let lines = "/call book_holiday destination=Rome depart=2026-06-15\n/wire\n/wire 99\n/cancel\n";
     Run::new("wire-asked", &["open", "--protocol", "2025-11-25"])
         .input(lines)
         .on_travel()
         .expect(3)
         .says(" ← | elicitation/create\n")
-        .says("× there is no message 99\n")
-        .says("  No message has askback/none in its method or in its line;");
+        .says("× there is no message 99\n");
 }
 
 /// A process of the agency over HTTP, killed on drop.
