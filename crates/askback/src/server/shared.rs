@@ -107,7 +107,7 @@ impl Shared {
         taken.map_err(|early| called_too_often(early, method, name))
     }
 
-    /// How many processes serve, with this one.
+    /// Returns the number of processes that serve, with this one.
     fn processes(&self) -> u64 {
         #[cfg(feature = "http-server")]
         return self.fleet.as_ref().map_or(1, |node| node.processes());

@@ -10,14 +10,13 @@ use askback_core::{
 };
 use tokio::time::Instant;
 
-use crate::store::Store;
-
 use super::{
     access::{Access, PresentedToken, TokenError, TokenVerifier},
     dpop::Proofs,
     fetch::{UnusableUrl, usable},
     hierarchy::Hierarchy,
 };
+use crate::store::Store;
 
 /// Only admits requests with a token for this server.
 ///

@@ -82,8 +82,8 @@ impl Fleet {
     }
 
     /// Makes the [rate limit](crate::ServerBuilder::without_rate_limit) exact for all processes together. Without a
-    /// counter, each process counts its own calls and allows its share: the limit divided by the number of processes
-    /// that serve. While the counter fails, this is so, too, and logged.
+    /// counter, or while it fails, each process counts its own calls and allows its share: the limit divided by the
+    /// number of processes that serve. A failure is logged.
     #[must_use]
     pub fn call_counter(mut self, counter: impl CallCounter + 'static) -> Self {
         self.counter = Some(Arc::new(counter));
@@ -107,7 +107,7 @@ pub(crate) struct Node {
     is_watching: AtomicBool,
     pub(super) is_stopping: AtomicBool,
     is_cut_off: AtomicBool,
-    /// How many processes served, with this one, when the journal last said.
+    /// The number of processes that served at the last note of this one, which is among them.
     processes: AtomicU64,
     /// Whether the fleet's other processes seal with keys that this process does not have.
     pub(super) has_other_keys: AtomicBool,
@@ -281,7 +281,7 @@ impl Node {
         }
     }
 
-    /// How many processes of the fleet serve, with this one.
+    /// Returns the number of processes that serve, with this one.
     pub(in crate::server) fn processes(&self) -> u64 {
         self.processes.load(Ordering::Relaxed)
     }
