@@ -32,6 +32,7 @@ const FLOORS: &[(&str, &[&str])] = &[
     ("askback-delete", &["askback"]),
     ("askback-expense", &["askback"]),
     ("askback-features", &["askback"]),
+    ("askback-macro-tests", &[]),
     (
         "askback-repositories",
         &["askback", "askback-connect", "askback-oauth"],

@@ -111,6 +111,43 @@ fn choices() {
     assert_eq!(Seat::from_value("Window"), None);
 }
 
+macro_rules! names_in_every_case {
+    ($($case:literal => $names:expr;)*) => {$({
+        #[derive(Form)]
+        #[form(crate = "askback_core", rename_all = $case)]
+        #[expect(non_camel_case_types, reason = "names of every form are written in each case")]
+        enum Names {
+            SeaView,
+            first_name,
+            HTMLPage2,
+            _x,
+        }
+        let names: [&str; 4] = $names;
+        for (name, variant) in names.into_iter().zip(["SeaView", "first_name", "HTMLPage2", "_x"]) {
+            let read = Names::from_value(name).map(|name| match name {
+                Names::SeaView => "SeaView",
+                Names::first_name => "first_name",
+                Names::HTMLPage2 => "HTMLPage2",
+                Names::_x => "_x",
+            });
+            assert_eq!(read, Some(variant), "{name} in {}", $case);
+        }
+    })*};
+}
+
+#[test]
+fn names_are_written_in_every_case() {
+    names_in_every_case! {
+        "lowercase" => ["seaview", "firstname", "htmlpage2", "x"];
+        "UPPERCASE" => ["SEAVIEW", "FIRSTNAME", "HTMLPAGE2", "X"];
+        "snake_case" => ["sea_view", "first_name", "html_page2", "x"];
+        "SCREAMING_SNAKE_CASE" => ["SEA_VIEW", "FIRST_NAME", "HTML_PAGE2", "X"];
+        "kebab-case" => ["sea-view", "first-name", "html-page2", "x"];
+        "camelCase" => ["seaView", "firstName", "htmlPage2", "x"];
+        "PascalCase" => ["SeaView", "FirstName", "HtmlPage2", "X"];
+    }
+}
+
 /// Many generators put an enum next to the form and refer to it, which clients cannot display.
 #[test]
 fn an_enum_is_written_where_it_is_asked() {
