@@ -1,6 +1,7 @@
 //! `askback test` runs a suite of cases.
 
 use std::{
+    cell::{Cell, RefCell},
     io::Write,
     path::{Path, PathBuf},
     time::Instant,
@@ -12,6 +13,7 @@ use askback_host::{
     text::given,
     words,
 };
+use futures_util::future::try_join_all;
 use serde_json::value::RawValue;
 
 use crate::{
@@ -51,6 +53,9 @@ cases:
 
 A path begins in the folder of the suite, and the server is started there.";
 
+/// How many failed cases are shown if the suite is repeated.
+const SHOWN: u32 = 10;
+
 /// Test a server by a suite of cases
 ///
 /// Standard output has a line for each case, and more if one failed: what was expected, what
@@ -61,7 +66,7 @@ A path begins in the folder of the suite, and the server is started there.";
 /// went away in a case, 5 sign-in was required but not completed.
 #[derive(Debug, Clone, clap::Args)]
 #[command(
-    after_help = "`askback help suite` shows the format of a suite.\n\nExamples:\n  askback test suite.yaml\n  askback test suite.yaml --format junit --output report.xml -- python3 server.py\n  askback test suite.yaml --clients --fix"
+    after_help = "`askback help suite` shows the format of a suite.\n\nExamples:\n  askback test suite.yaml\n  askback test suite.yaml --format junit --output report.xml -- python3 server.py\n  askback test suite.yaml --clients --fix\n  askback test suite.yaml --repeat 1000 --at-once 20 https://mcp.example/mcp"
 )]
 pub struct TestArgs {
     /// The suite, YAML or JSON
@@ -80,6 +85,19 @@ pub struct TestArgs {
     /// Run the cases in this revision alone; may be given again
     #[arg(long, value_name = "REVISION", value_parser = session::revision)]
     revision: Vec<Revision>,
+    /// Run the suite so many times, each time as a new client, and show the first ten cases
+    /// that failed
+    #[arg(
+        long, value_name = "TIMES", value_parser = clap::value_parser!(u32).range(1..=100_000),
+        conflicts_with_all = ["clients", "preview"]
+    )]
+    repeat: Option<u32>,
+    /// How many of these clients run at once
+    #[arg(
+        long, value_name = "CLIENTS", default_value_t = 1, hide_default_value = true,
+        value_parser = clap::value_parser!(u16).range(1..=1_000), requires = "repeat"
+    )]
+    at_once: u16,
     /// Write a report for programs
     #[arg(long, value_enum)]
     format: Option<Format>,
@@ -243,10 +261,10 @@ pub async fn run(mut args: TestArgs, outcome: &mut Outcome) -> Result<(), Error>
     session.role = args.role;
     // The standard output has the report.
     let is_aside = args.format.is_some() && args.output.is_none();
-    let mut page = match is_aside {
+    let page = RefCell::new(match is_aside {
         true => out::stderr_page(),
         false => out::stdout_page(),
-    };
+    });
     let print = |rows: &Rows| match is_aside {
         true => {
             out::tell_rows(rows);
@@ -255,18 +273,34 @@ pub async fn run(mut args: TestArgs, outcome: &mut Outcome) -> Result<(), Error>
         false => out::print(rows),
     };
     let began = Instant::now();
-    let mut unwritten = Ok(());
+    let unwritten = RefCell::new(Ok(()));
     let runner = Runner::new(target, session, &suite.before);
-    let cases = runner
-        .run(&planned, |case| {
-            if unwritten.is_ok() {
-                let mut rows = report::case(&mut page, case);
-                rows.insert(0, page.take());
-                unwritten = rows.iter().try_for_each(print);
-            }
-        })
-        .await?;
-    unwritten?;
+    let left = Cell::new(args.repeat.unwrap_or(1));
+    let shown = Cell::new(0_u32);
+    let client = async || {
+        let mut cases = Vec::new();
+        while let Some(rest) = left.get().checked_sub(1) {
+            left.set(rest);
+            let runs = runner.run(&planned, |case| {
+                let mut unwritten = unwritten.borrow_mut();
+                let is_shown = args.repeat.is_none()
+                    || case.verdict != Verdict::Passed
+                        && shown.replace(shown.get().saturating_add(1)) < SHOWN;
+                if is_shown && unwritten.is_ok() {
+                    let mut page = page.borrow_mut();
+                    let mut rows = report::case(&mut page, case);
+                    rows.insert(0, page.take());
+                    *unwritten = rows.iter().try_for_each(print);
+                }
+            });
+            cases.extend(runs.await?);
+        }
+        Ok::<_, Error>(cases)
+    };
+    let clients = (0..args.at_once).map(|_| client());
+    let cases = try_join_all(clients).await?.concat();
+    unwritten.into_inner()?;
+    let mut page = page.into_inner();
     let name = path.file_stem().unwrap_or_default().to_string_lossy();
     let report = Report {
         name: &name,

@@ -98,6 +98,29 @@ cases:
 }
 
 #[test]
+fn a_suite_is_repeated_by_several_clients() {
+    let cases = "
+cases:
+  - {name: counts, call: count, expect: {text: '1'}}
+  - {name: fails, call: count, expect: {text: '1'}}
+";
+    let repeated = ["--repeat", "12", "--at-once", "5"];
+    // Each time a new server counts from one.
+    let passing = [&repeated[..], &["--filter", "counts"]].concat();
+    let ran = on_zoo("repeated", &passing, cases).expect(0);
+    assert_eq!(lines(&ran), ["12 passed"]);
+    let ran = on_zoo("repeated-fails", &repeated, cases).expect(1);
+    let lines = lines(&ran);
+    let fails = lines
+        .iter()
+        .filter(|line| **line == "FAIL  fails [2025-11-25]");
+    assert_eq!(fails.count(), 10, "{lines:?}");
+    assert_eq!(lines.last(), Some(&"12 passed, 12 failed"));
+    let counted = lines.iter().filter(|line| line.contains("counts"));
+    assert_eq!(counted.count(), 0, "{lines:?}");
+}
+
+#[test]
 fn some_requests_come_before_the_cases_on_each_server() {
     let cases = "
 answers: [{accept: {food: hay}}]
