@@ -412,7 +412,8 @@ async fn follow(
         if follower.wait(pause).await {
             pause = PAUSES.0;
         } else {
-            let has_hints = |bus: &Arc<dyn Bus>| bus.passes_calls() && bus.was_reached();
+            let has_hints =
+                |bus: &Arc<dyn Bus>| bus.passes_calls() && bus.was_reached() && !bus.is_refused();
             let longest = match !has_failed && node.bus.as_ref().is_some_and(has_hints) {
                 true => HINTED_PAUSE,
                 false => PAUSES.1,
