@@ -37,23 +37,47 @@ pub(crate) const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
 pub(crate) const MIN_RETRY_DELAY: Duration = Duration::from_millis(50);
 pub(crate) const MAX_RETRY_DELAY: Duration = Duration::from_secs(2);
 
+/// Why an engine is not connected, or no longer.
+enum BusFailure {
+    /// A later attempt may succeed without a change of the settings.
+    Unreachable(BoxError),
+    /// The user may connect, and lacks a permission.
+    Forbidden(BoxError),
+    /// The address or the user is wrong.
+    Refused(BoxError),
+}
+
+impl<E: Into<BoxError>> From<E> for BusFailure {
+    fn from(error: E) -> Self {
+        Self::Unreachable(error.into())
+    }
+}
+
+impl BusFailure {
+    fn of_store(error: StoreError) -> Self {
+        match error {
+            StoreError::Unreachable(error) => Self::Unreachable(error),
+            StoreError::Failed(error) => Self::Refused(error),
+            other => Self::Refused(other.into()),
+        }
+    }
+}
+
 trait Engine: Send + Sync + 'static {
     type Connection: Connection;
 
     /// Connects, and returns as soon as the subscription is live: nothing that is published later is missed.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError::Unreachable`] if a later attempt may succeed without a change of the settings.
-    fn connect(&self) -> impl Future<Output = Result<Self::Connection, StoreError>> + Send;
+    fn connect(&self) -> impl Future<Output = Result<Self::Connection, BusFailure>> + Send;
 }
 
 trait Connection: Send + 'static {
-    fn send(&mut self, messages: Vec<Vec<u8>>)
-    -> impl Future<Output = Result<(), BoxError>> + Send;
+    fn send(
+        &mut self,
+        messages: Vec<Vec<u8>>,
+    ) -> impl Future<Output = Result<(), BusFailure>> + Send;
 
     /// Returns the next message; `None` if messages were lost. If the future is dropped, no message is lost.
-    fn next(&mut self) -> impl Future<Output = Result<Option<Vec<u8>>, BoxError>> + Send;
+    fn next(&mut self) -> impl Future<Output = Result<Option<Vec<u8>>, BusFailure>> + Send;
 }
 
 /// A bus whose task ends when it is dropped.
@@ -69,20 +93,24 @@ impl Drop for Relay {
 }
 
 impl Relay {
-    /// Starts the task of a bus. If the engine cannot be reached, the task connects later.
+    /// Starts the task of a bus. If the engine cannot be reached, or forbids the exchange, the task connects later.
     async fn start(engine: impl Engine) -> Result<Self, StoreError> {
         let hub = Arc::<Hub>::default();
         let connection = match connect(&engine).await {
-            Ok(connection) => Some(connection),
-            Err(error @ StoreError::Unreachable(_)) => {
+            Ok(connection) => {
+                hub.note_reached();
+                Some(connection)
+            }
+            Err(BusFailure::Unreachable(error)) => {
                 tracing::warn!(%error, "the bus cannot be reached: serving without it until it can");
                 None
             }
-            Err(error) => return Err(error),
+            Err(BusFailure::Forbidden(error)) => {
+                note_refusal(&hub, &error);
+                None
+            }
+            Err(BusFailure::Refused(error)) => return Err(StoreError::Bus(error)),
         };
-        if connection.is_some() {
-            hub.note_reached();
-        }
         let task = tokio::spawn(run(engine, connection, Arc::clone(&hub))).abort_handle();
         Ok(Self { hub, task })
     }
@@ -99,6 +127,10 @@ impl Bus for Relay {
 
     fn was_reached(&self) -> bool {
         self.hub.was_reached()
+    }
+
+    fn is_refused(&self) -> bool {
+        self.hub.is_refused()
     }
 }
 
@@ -122,20 +154,29 @@ macro_rules! bus_by_relay {
             fn was_reached(&self) -> bool {
                 self.relay.was_reached()
             }
+
+            fn is_refused(&self) -> bool {
+                self.relay.is_refused()
+            }
         }
     };
 }
 use bus_by_relay;
 
-async fn connect<E: Engine>(engine: &E) -> Result<E::Connection, StoreError> {
-    match timeout(REQUEST_TIMEOUT, engine.connect()).await {
-        Ok(connected) => connected,
-        Err(_) => Err(StoreError::Unreachable(
-            format!(
-                "the bus did not answer for {REQUEST_TIMEOUT:?}: check that it runs, and its address"
-            )
-            .into(),
-        )),
+async fn connect<E: Engine>(engine: &E) -> Result<E::Connection, BusFailure> {
+    let connected = timeout(REQUEST_TIMEOUT, engine.connect()).await;
+    connected.unwrap_or_else(|_| {
+        let why = format!(
+            "the bus did not answer for {REQUEST_TIMEOUT:?}: check that it runs, and its address"
+        );
+        Err(why.into())
+    })
+}
+
+/// Logs a refusal, unless the bus has refused this process since the last connection.
+fn note_refusal(hub: &Hub, error: &BoxError) {
+    if !hub.note_refused() {
+        tracing::warn!(%error, "the bus refuses this process: it is tried again and again");
     }
 }
 
@@ -143,19 +184,23 @@ async fn connect<E: Engine>(engine: &E) -> Result<E::Connection, StoreError> {
 async fn run<E: Engine>(engine: E, mut connection: Option<E::Connection>, hub: Arc<Hub>) {
     loop {
         if let Some(mut connected) = connection.take() {
-            let error = exchange(&mut connected, &hub).await;
-            tracing::warn!(%error, "the connection to the bus is lost: connecting again");
+            match exchange(&mut connected, &hub).await {
+                BusFailure::Forbidden(error) => note_refusal(&hub, &error),
+                BusFailure::Unreachable(error) | BusFailure::Refused(error) => {
+                    tracing::warn!(%error, "the connection to the bus is lost: connecting again");
+                }
+            }
         }
         let mut delay = MIN_RETRY_DELAY;
-        let mut is_refused = false;
         connection = loop {
             match connect(&engine).await {
                 Ok(connection) => break Some(connection),
-                Err(error @ StoreError::Failed(_)) if !is_refused => {
-                    is_refused = true;
-                    tracing::warn!(%error, "the bus refuses this process: it is tried again and again");
+                Err(BusFailure::Forbidden(error) | BusFailure::Refused(error)) => {
+                    note_refusal(&hub, &error);
                 }
-                Err(error) => tracing::debug!(%error, "the bus cannot be reached"),
+                Err(BusFailure::Unreachable(error)) => {
+                    tracing::debug!(%error, "the bus cannot be reached");
+                }
             }
             sleep(delay).await;
             delay = MAX_RETRY_DELAY.min(delay * 2);
@@ -172,12 +217,12 @@ async fn run<E: Engine>(engine: E, mut connection: Option<E::Connection>, hub: A
 }
 
 enum Step {
-    Received(Result<Option<Vec<u8>>, BoxError>),
+    Received(Result<Option<Vec<u8>>, BusFailure>),
     Send,
 }
 
 /// Sends and receives until the connection is lost, and returns why.
-async fn exchange(connection: &mut impl Connection, hub: &Hub) -> BoxError {
+async fn exchange(connection: &mut impl Connection, hub: &Hub) -> BusFailure {
     let mut received_at = Instant::now();
     let mut sent_heartbeat = false;
     loop {

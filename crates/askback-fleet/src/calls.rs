@@ -66,11 +66,11 @@ impl RedisCallCounter {
     /// If the address cannot be read, or the server refuses the user or one of these commands. If the server cannot be
     /// reached, the counter connects later.
     pub async fn connect(address: &Secret, service: &str) -> Result<Self, StoreError> {
-        let client = crate::bus::redis_client(address)?;
+        let client = crate::bus::redis_client(address).map_err(StoreError::Failed)?;
         let prefix = format!("askback:calls:{}:", channel_part(service));
         let connection = match connect(&client, &prefix).await {
             Ok(connection) => Some(Arc::new(connection)),
-            Err(error @ StoreError::Unreachable(_)) => {
+            Err(StoreError::Unreachable(error)) => {
                 tracing::warn!(%error, "calls are not counted for the whole fleet yet");
                 None
             }

@@ -265,6 +265,10 @@ impl Bus for CountedBus {
         self.bus.was_reached()
     }
 
+    fn is_refused(&self) -> bool {
+        self.bus.is_refused()
+    }
+
     fn passes_calls(&self) -> bool {
         self.bus.passes_calls()
     }

@@ -24,7 +24,7 @@ const SESSION: u8 = b's';
 const CHANGED: u8 = b'x';
 /// The sender has lost hints.
 const GAP: u8 = b'g';
-/// Nothing has happened.
+/// Nothing has happened. More bytes may follow.
 pub(super) const HEARTBEAT: u8 = b'h';
 
 #[derive(Default)]
@@ -34,6 +34,7 @@ pub(super) struct Hub {
     outgoing: Mutex<Outgoing>,
     published: Notify,
     was_reached: AtomicBool,
+    is_refused: AtomicBool,
 }
 
 #[derive(Default)]
@@ -69,6 +70,16 @@ impl Received {
 impl Hub {
     pub(super) fn note_reached(&self) {
         self.was_reached.store(true, Ordering::Relaxed);
+        self.is_refused.store(false, Ordering::Relaxed);
+    }
+
+    /// Returns whether it was noted before.
+    pub(super) fn note_refused(&self) -> bool {
+        self.is_refused.swap(true, Ordering::Relaxed)
+    }
+
+    pub(super) fn is_refused(&self) -> bool {
+        self.is_refused.load(Ordering::Relaxed)
     }
 
     pub(super) fn was_reached(&self) -> bool {

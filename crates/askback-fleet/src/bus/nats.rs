@@ -1,13 +1,15 @@
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use askback::journal::StoreError;
 use askback_core::secret::Secret;
-use async_nats::{Client, ConnectErrorKind, ConnectOptions, Event, ServerAddr, Subscriber};
+use async_nats::{
+    Client, ConnectErrorKind, ConnectOptions, Event, ServerAddr, ServerError, Subscriber,
+};
 use futures_util::StreamExt;
 use percent_encoding::percent_decode_str;
 use tokio::{select, sync::Notify};
 
-use super::{BoxError, Connection, Engine, MAX_SILENCE, Relay, bus_by_relay};
+use super::{BusFailure, Connection, Engine, MAX_SILENCE, Relay, bus_by_relay, hub::HEARTBEAT};
 
 /// How many messages wait in memory for the task of the bus. NATS drops further ones, which is a gap.
 const MAX_WAITING_MESSAGES: usize = 4096;
@@ -26,19 +28,21 @@ impl NatsBus {
     /// TLS. Special characters of the password or token are percent-encoded.
     ///
     /// All processes of a fleet must use the same `service`. Two fleets that share a NATS server must use different
-    /// ones. The processes publish and subscribe to `askback.SERVICE` and `_INBOX.>`.
+    /// ones. The processes publish and subscribe to one subject, `askback.SERVICE`. In it, each byte of the service
+    /// other than letters, digits, `-` and `_` is written as `=XX`, in hexadecimal digits.
     ///
     /// # Errors
     ///
-    /// If the address cannot be read, or the server refuses the user. If the server cannot be reached, the bus connects
-    /// later, and until then its process is not [ready](askback::journal::Bus::was_reached).
+    /// If the address cannot be read, or the server refuses the user. If the server cannot be reached, or does not let
+    /// the user publish and subscribe, the bus connects later, and until then its process is not
+    /// [ready](askback::journal::Bus::was_reached).
     pub async fn connect(address: &Secret, service: &str) -> Result<Self, StoreError> {
         let text = address.expose();
         let is_known = ["nats://", "tls://"].iter().any(|it| text.starts_with(it));
         // The parser's error may have a part of the password.
         let parsed = text.parse().ok().filter(|_| is_known);
         let address = parsed.ok_or_else(|| {
-            StoreError::Failed(
+            StoreError::Bus(
                 "the address of NATS cannot be read: write nats://HOST:PORT or tls://HOST:PORT"
                     .into(),
             )
@@ -56,12 +60,12 @@ struct Server {
 
 impl Server {
     /// Returns options with the user and password, or the token, of the address. The client library does not read them there.
-    fn authenticated(&self) -> Result<ConnectOptions, StoreError> {
+    fn authenticated(&self) -> Result<ConnectOptions, BusFailure> {
         let options = ConnectOptions::new();
         let decode = |text: &str| match percent_decode_str(text).decode_utf8() {
             Ok(text) => Ok(text.into_owned()),
             // The text is not shown: it may be a password.
-            Err(_) => Err(StoreError::Failed(
+            Err(_) => Err(BusFailure::Refused(
                 "the user or password in the address of NATS is not UTF-8".into(),
             )),
         };
@@ -87,12 +91,27 @@ struct Subscription {
 struct Events {
     disconnected: Notify,
     dropped_messages: Notify,
+    forbidden: Notify,
+    /// What the server said when it did not let the user publish or subscribe.
+    violation: OnceLock<String>,
+}
+
+/// Returns what the server said, if the user lacks a permission.
+fn violation(error: ServerError) -> Option<String> {
+    const BEGIN: &str = "permissions violation";
+    match error {
+        ServerError::Other(said) => {
+            let begin = said.get(..BEGIN.len())?;
+            begin.eq_ignore_ascii_case(BEGIN).then_some(said)
+        }
+        _ => None,
+    }
 }
 
 impl Engine for Server {
     type Connection = Subscription;
 
-    async fn connect(&self) -> Result<Subscription, StoreError> {
+    async fn connect(&self) -> Result<Subscription, BusFailure> {
         let events = Arc::<Events>::default();
         let told = Arc::clone(&events);
         let options = self
@@ -107,6 +126,12 @@ impl Engine for Server {
                 match event {
                     Event::SlowConsumer(_) => told.dropped_messages.notify_one(),
                     Event::Disconnected | Event::Closed => told.disconnected.notify_one(),
+                    Event::ServerError(error) => {
+                        if let Some(said) = violation(error) {
+                            told.violation.get_or_init(|| said);
+                            told.forbidden.notify_one();
+                        }
+                    }
                     _ => {}
                 }
                 std::future::ready(())
@@ -116,43 +141,31 @@ impl Engine for Server {
                 ConnectErrorKind::Dns
                 | ConnectErrorKind::TimedOut
                 | ConnectErrorKind::Io
-                | ConnectErrorKind::MaxReconnects => StoreError::Unreachable,
-                _ => StoreError::Failed,
+                | ConnectErrorKind::MaxReconnects => BusFailure::Unreachable,
+                _ => BusFailure::Refused,
             };
             let why = "check that it runs, its address and user";
             kind(format!("NATS cannot be reached ({error}): {why}").into())
         })?;
-        let subscribed = self.subscribe(client, events).await;
-        subscribed.map_err(StoreError::Unreachable)
-    }
-}
-
-impl Server {
-    async fn subscribe(
-        &self,
-        client: Client,
-        events: Arc<Events>,
-    ) -> Result<Subscription, BoxError> {
         let subscriber = client.subscribe(self.subject.clone()).await?;
-        // The server handles a connection's requests in order: if this message returns, both subscriptions are live.
-        let inbox = client.new_inbox();
-        let mut probe = client.subscribe(inbox.clone()).await?;
-        client.publish(inbox, Vec::new().into()).await?;
-        select! {
-            probed = probe.next() => probed.ok_or("NATS closed the connection")?,
-            () = events.disconnected.notified() => return Err("NATS closed the connection".into()),
-        };
-        Ok(Subscription {
+        // No other process sends these bytes: if they return, the subscription is live, and the user may publish.
+        let probe = [&[HEARTBEAT], client.new_inbox().as_bytes()].concat();
+        client
+            .publish(self.subject.clone(), probe.clone().into())
+            .await?;
+        let mut subscription = Subscription {
             client,
             subscriber,
             subject: self.subject.clone(),
             events,
-        })
+        };
+        while subscription.next().await?.is_none_or(|it| it != probe) {}
+        Ok(subscription)
     }
 }
 
 impl Connection for Subscription {
-    async fn send(&mut self, messages: Vec<Vec<u8>>) -> Result<(), BoxError> {
+    async fn send(&mut self, messages: Vec<Vec<u8>>) -> Result<(), BusFailure> {
         for message in messages {
             let subject = self.subject.clone();
             self.client.publish(subject, message.into()).await?;
@@ -160,7 +173,7 @@ impl Connection for Subscription {
         Ok(self.client.flush().await?)
     }
 
-    async fn next(&mut self) -> Result<Option<Vec<u8>>, BoxError> {
+    async fn next(&mut self) -> Result<Option<Vec<u8>>, BusFailure> {
         select! {
             message = self.subscriber.next() => match message {
                 Some(message) => Ok(Some(message.payload.into())),
@@ -168,6 +181,14 @@ impl Connection for Subscription {
             },
             () = self.events.dropped_messages.notified() => Ok(None),
             () = self.events.disconnected.notified() => Err("NATS closed the connection".into()),
+            () = self.events.forbidden.notified() => {
+                let said = self.events.violation.get().map_or("", String::as_str);
+                let why = format!(
+                    "NATS: {said}: allow this user to publish and to subscribe to {}",
+                    self.subject
+                );
+                Err(BusFailure::Forbidden(why.into()))
+            }
         }
     }
 }

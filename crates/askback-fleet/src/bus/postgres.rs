@@ -1,7 +1,7 @@
 use askback::journal::StoreError;
 use askback_sql::{PostgresListener, PostgresSettings};
 
-use super::{BoxError, Connection, Engine, Relay, bus_by_relay};
+use super::{BusFailure, Connection, Engine, Relay, bus_by_relay};
 use crate::failure::Failure;
 
 /// A bus over the notifications of PostgreSQL (`LISTEN` and `NOTIFY`), for a [`PostgresStore`](crate::PostgresStore) in the
@@ -39,9 +39,9 @@ struct Listener {
 impl Engine for Database {
     type Connection = Listener;
 
-    async fn connect(&self) -> Result<Listener, StoreError> {
+    async fn connect(&self) -> Result<Listener, BusFailure> {
         let listened = self.listen().await;
-        listened.map_err(|Failure(error)| error)
+        listened.map_err(|Failure(error)| BusFailure::of_store(error))
     }
 }
 
@@ -61,7 +61,7 @@ impl Database {
 }
 
 impl Connection for Listener {
-    async fn send(&mut self, messages: Vec<Vec<u8>>) -> Result<(), BoxError> {
+    async fn send(&mut self, messages: Vec<Vec<u8>>) -> Result<(), BusFailure> {
         // One transaction for all, because the commits of notifications wait for one another. In hexadecimal digits, the
         // longest message has 2,082 bytes; PostgreSQL accepts 7,999.
         let notify =
@@ -72,7 +72,7 @@ impl Connection for Listener {
         Ok(())
     }
 
-    async fn next(&mut self) -> Result<Option<Vec<u8>>, BoxError> {
+    async fn next(&mut self) -> Result<Option<Vec<u8>>, BusFailure> {
         let payload = self.listener.next().await?;
         // A payload of another program becomes an empty message, which is ignored.
         Ok(Some(bytes(&payload).unwrap_or_default()))

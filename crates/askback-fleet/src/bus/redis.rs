@@ -6,7 +6,7 @@ use redis::{
     aio::{MultiplexedConnection, PubSub},
 };
 
-use super::{BoxError, Connection, Engine, Relay, bus_by_relay, hub::HEARTBEAT};
+use super::{BoxError, BusFailure, Connection, Engine, Relay, bus_by_relay, hub::HEARTBEAT};
 
 /// A bus over the publish and subscribe commands of Redis or Valkey (one server; not sharded over a cluster).
 ///
@@ -31,7 +31,7 @@ impl RedisBus {
     /// the server cannot be reached, the bus connects later, and until then its process is not
     /// [ready](askback::journal::Bus::was_reached).
     pub async fn connect(address: &Secret, service: &str) -> Result<Self, StoreError> {
-        let client = redis_client(address)?;
+        let client = redis_client(address).map_err(StoreError::Bus)?;
         let channel = format!("askback:{}", super::channel_part(service));
         let relay = Relay::start(Server { client, channel }).await?;
         Ok(Self { relay })
@@ -39,14 +39,12 @@ impl RedisBus {
 }
 
 /// Reads the address of Redis, without connecting.
-pub(crate) fn redis_client(address: &Secret) -> Result<Client, StoreError> {
+pub(crate) fn redis_client(address: &Secret) -> Result<Client, BoxError> {
     let is_known = address.expose().starts_with("redis://");
     // The parser's error may have a part of the password.
     let opened = Client::open(address.expose()).ok().filter(|_| is_known);
     opened.ok_or_else(|| {
-        StoreError::Failed(
-            "the address of Redis cannot be read: write redis://USER:PASSWORD@HOST:PORT".into(),
-        )
+        "the address of Redis cannot be read: write redis://USER:PASSWORD@HOST:PORT".into()
     })
 }
 
@@ -87,22 +85,22 @@ struct Subscription {
 impl Engine for Server {
     type Connection = Subscription;
 
-    async fn connect(&self) -> Result<Subscription, StoreError> {
-        let publisher = self.client.get_multiplexed_async_connection().await;
-        let mut publisher = publisher.map_err(redis_failure)?;
+    async fn connect(&self) -> Result<Subscription, BusFailure> {
+        let subscribed = self.subscribe().await;
+        subscribed.map_err(|error| BusFailure::of_store(redis_failure(error)))
+    }
+}
+
+impl Server {
+    async fn subscribe(&self) -> Result<Subscription, RedisError> {
+        let mut publisher = self.client.get_multiplexed_async_connection().await?;
         // Checked now, because the user may not be allowed to publish.
         let mut probe = redis::cmd("PUBLISH");
         probe.arg(&self.channel).arg(&[HEARTBEAT][..]);
-        let published = probe.exec_async(&mut publisher).await;
-        published.map_err(redis_failure)?;
-        let mut subscriber = self
-            .client
-            .get_async_pubsub()
-            .await
-            .map_err(redis_failure)?;
+        probe.exec_async(&mut publisher).await?;
+        let mut subscriber = self.client.get_async_pubsub().await?;
         // Returns after Redis has confirmed it.
-        let subscribed = subscriber.subscribe(&self.channel).await;
-        subscribed.map_err(redis_failure)?;
+        subscriber.subscribe(&self.channel).await?;
         Ok(Subscription {
             publisher,
             subscriber,
@@ -112,7 +110,7 @@ impl Engine for Server {
 }
 
 impl Connection for Subscription {
-    async fn send(&mut self, messages: Vec<Vec<u8>>) -> Result<(), BoxError> {
+    async fn send(&mut self, messages: Vec<Vec<u8>>) -> Result<(), BusFailure> {
         let mut pipeline = redis::pipe();
         for message in messages {
             pipeline.publish(&self.channel, message).ignore();
@@ -120,7 +118,7 @@ impl Connection for Subscription {
         Ok(pipeline.exec_async(&mut self.publisher).await?)
     }
 
-    async fn next(&mut self) -> Result<Option<Vec<u8>>, BoxError> {
+    async fn next(&mut self) -> Result<Option<Vec<u8>>, BusFailure> {
         let message = self.subscriber.on_message().next().await;
         let message = message.ok_or("Redis closed the connection")?;
         Ok(Some(message.get_payload_bytes().to_owned()))

@@ -1,15 +1,15 @@
 //! The contract of buses, and what happens when their engine restarts.
 
-use std::{sync::Arc, time::Duration};
+use std::{fs, sync::Arc, time::Duration};
 
 use askback::{
     journal::{Bus, HeardHints, StoreError, Topic},
     testing::check_bus,
 };
 use askback_fleet::{NatsBus, PostgresBus, PostgresSettings, RedisBus, RedisCallCounter, Secret};
-use tokio::time::timeout;
+use tokio::time::{sleep, timeout};
 
-use crate::{cluster::Cluster, engine::Engine, place};
+use crate::{cluster::Cluster, engine::Engine, log::Log, place};
 
 /// The machine that runs the tests may be slow.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -120,8 +120,14 @@ async fn start_early(program: &'static str, connect: impl AsyncFn(&Engine, &str)
         return;
     };
     engine.stop();
+    let log = Log::default();
+    let listening = log.listen();
     let bus = connect(&engine, "a").await;
-    assert!(!bus.was_reached());
+    drop(listening);
+    let said = log.text();
+    assert!(said.contains("the bus cannot be reached"), "{said}");
+    assert!(!said.contains("the store"), "{said}");
+    assert!(!bus.was_reached() && !bus.is_refused());
     let begin = hear(&*bus, None).await.cursor;
     engine.restart();
     // Whatever happened before it was connected is unknown.
@@ -185,6 +191,65 @@ async fn nats_knows_who_connects() {
     }
 }
 
+#[tokio::test]
+async fn nats_forbids_a_subject() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("nats.conf");
+    let allow = |publish: &str, subscribe: &str| {
+        let permissions = format!("{{ publish: [\"{publish}\"], subscribe: [\"{subscribe}\"] }}");
+        let user = format!("{{ user: agency, password: canary, permissions: {permissions} }}");
+        let text = format!("authorization {{ users = [{user}] }}");
+        fs::write(&file, text).expect("it is written");
+    };
+    const REFUSES: &str = "the bus refuses this process";
+    for (publish, subscribe, violation) in [
+        ("other", "askback.a=2E1", "Publish"),
+        ("askback.a=2E1", "other", "Subscription"),
+        ("other", "other", "Subscription"),
+    ] {
+        allow(publish, subscribe);
+        let arguments = ["--config", file.to_str().expect("it is text")];
+        let Some(mut engine) = Engine::start("nats-server", &arguments) else {
+            return;
+        };
+        let log = Log::default();
+        let _listening = log.listen();
+        let address = Secret::new(format!("nats://agency:canary@127.0.0.1:{}", engine.port));
+        let bus = NatsBus::connect(&address, "a.1").await;
+        let bus = bus.expect("the process goes on without a bus");
+        assert!(bus.is_refused() && !bus.was_reached());
+        let begin = hear(&bus, None).await.cursor;
+        // It tries several times, and says it once.
+        sleep(Duration::from_secs(1)).await;
+        let said = log.text();
+        let why = format!(
+            "error=NATS: Permissions Violation for {violation} to \"askback.a=2E1\": allow this user to publish and to \
+             subscribe to askback.a=2E1\n"
+        );
+        assert_eq!(said.matches(REFUSES).count(), 1, "{said}");
+        assert!(said.contains(&why), "{why}: {said}");
+        // These permissions are enough.
+        allow("askback.a=2E1", "askback.a=2E1");
+        engine.restart();
+        let gap = hear(&bus, Some(begin)).await;
+        assert!(gap.has_gap && bus.was_reached() && !bus.is_refused());
+        bus.publish(Topic::Changed, b"after");
+        let heard = hear(&bus, Some(gap.cursor)).await;
+        assert_eq!(heard.hints, [(Topic::Changed, b"after".to_vec())]);
+        allow(publish, subscribe);
+        engine.restart();
+        let refused = async {
+            while !bus.is_refused() {
+                sleep(Duration::from_millis(10)).await;
+            }
+        };
+        let refused = timeout(PATIENCE, refused).await;
+        refused.expect("it is refused again");
+        assert!(bus.was_reached());
+        assert_eq!(log.text().matches(REFUSES).count(), 2);
+    }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn redis_knows_who_connects() {
     let Some(engine) = Engine::start("redis-server", &["--requirepass", "agency"]) else {
@@ -225,7 +290,7 @@ async fn redis_knows_who_connects() {
         ] {
             match error {
                 None => assert!(is_accepted, "{who} is accepted"),
-                Some(StoreError::Failed(why)) => {
+                Some(StoreError::Failed(why) | StoreError::Bus(why)) => {
                     let said = why.to_string();
                     assert!(
                         !is_accepted && said.contains("refuses the user"),

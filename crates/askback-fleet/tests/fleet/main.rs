@@ -9,6 +9,9 @@ mod cluster;
 mod commit;
 #[cfg(all(feature = "nats", feature = "redis"))]
 mod engine;
+#[cfg(all(feature = "nats", feature = "redis"))]
+#[path = "../../../askback/tests/askback/log.rs"]
+mod log;
 mod outage;
 mod outages;
 

@@ -50,6 +50,11 @@ pub trait Bus: Send + Sync {
         true
     }
 
+    /// Whether the bus refuses this process now, for example because its user lacks a permission.
+    fn is_refused(&self) -> bool {
+        false
+    }
+
     /// Whether it passes on hints about calls. If not, each process reads the logs of its waiting calls more often.
     fn passes_calls(&self) -> bool {
         true
@@ -67,6 +72,10 @@ impl<B: Bus + ?Sized> Bus for std::sync::Arc<B> {
 
     fn was_reached(&self) -> bool {
         (**self).was_reached()
+    }
+
+    fn is_refused(&self) -> bool {
+        (**self).is_refused()
     }
 
     fn passes_calls(&self) -> bool {

@@ -75,6 +75,19 @@ pub(crate) fn answer(
     )
 }
 
+/// Answers a request of a session, or returns `None` if it is parked.
+#[cfg(feature = "http-server")]
+pub(crate) fn answer_or_park(
+    shared: Arc<Shared>,
+    call: Call,
+    peer: CallPeer,
+) -> impl Future<Output = Option<CallResponse>> + Send + 'static {
+    let again = ParkedState::default();
+    answer_with(shared, call, peer, again, |id, answered| {
+        Some(answered.map(|answered| CallResponse::of(id, answered)))
+    })
+}
+
 /// Continues a parked request whose questions now have answers; `errors` are the questions that the
 /// client answered with an error. Returns `None` if it is parked again.
 #[cfg(feature = "http-server")]
@@ -150,7 +163,9 @@ where
         bytes: meta_bytes,
     };
     async move {
-        let trace = Trace::begin(&shared, &request, &id, &origin);
+        // A task was counted when its request was answered.
+        let counts = again.task.is_none();
+        let trace = Trace::begin(&shared, &request, &id, &origin, counts);
         let answering = CallContext {
             shared,
             peer,
@@ -168,7 +183,10 @@ where
             .await
         };
         let answered = match answered {
-            Err(error) if error.is_parked() => None,
+            Err(error) if error.is_parked() => {
+                answering.trace.note_parked();
+                None
+            }
             answered => Some(answered.map_err(|error| error_object(&answering.origin, error))),
         };
         let error = answered

@@ -37,6 +37,7 @@ impl Trace {
         request: &ClientRequest,
         id: &RequestId,
         origin: &Origin,
+        counts: bool,
     ) -> Self {
         let span = tracing::info_span!(
             target: "askback",
@@ -56,7 +57,7 @@ impl Trace {
             "rpc.response.status_code" = Empty,
             "error.type" = Empty,
         );
-        let counts = tracing::enabled!(target: "askback::metrics", tracing::Level::DEBUG);
+        let counts = counts && tracing::enabled!(target: "askback::metrics", tracing::Level::DEBUG);
         let mut trace = Self {
             span,
             started: counts.then(Instant::now),
@@ -119,6 +120,13 @@ impl Trace {
                 Outcome::Task(_) | Outcome::CoreTask(_) => RequestEnd::Task,
             };
             self.ended.get_or_init(|| ended);
+        }
+    }
+
+    /// Notes that the call waits in the journal for answers.
+    pub(super) fn note_parked(&self) {
+        if self.is_told() {
+            self.ended.get_or_init(|| RequestEnd::Asked);
         }
     }
 

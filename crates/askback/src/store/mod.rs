@@ -223,6 +223,9 @@ pub enum StoreError {
     /// The underlying storage failed.
     #[error("the store failed: {0}")]
     Failed(Box<dyn Error + Send + Sync>),
+    /// A [bus](crate::journal::Bus) cannot be used: its address is wrong, or its server refuses the user.
+    #[error("the bus cannot be used: {0}")]
+    Bus(Box<dyn Error + Send + Sync>),
 }
 
 impl From<std::io::Error> for StoreError {

@@ -12,6 +12,7 @@ use tracing::{
     subscriber::DefaultGuard,
 };
 
+/// Each event is a line.
 #[derive(Clone, Default)]
 pub(crate) struct Log(Arc<Mutex<String>>);
 
@@ -61,7 +62,10 @@ impl Subscriber for Log {
     fn record_follows_from(&self, _: &span::Id, _: &span::Id) {}
 
     fn event(&self, event: &Event<'_>) {
-        event.record(&mut Writer(&mut self.0.lock().unwrap()));
+        let mut log = self.0.lock().unwrap();
+        log.push('\n');
+        event.record(&mut Writer(&mut log));
+        log.push('\n');
     }
 
     fn enter(&self, _: &span::Id) {}

@@ -136,8 +136,10 @@ impl Inner {
                 return Err("the fleet has other keys, or another service");
             }
             match &node.bus {
-                Some(bus) if !bus.was_reached() => Err("the bus has not been reached yet"),
-                _ => Ok(()),
+                Some(bus) if bus.was_reached() => Ok(()),
+                Some(bus) if bus.is_refused() => Err("the bus refuses this process"),
+                Some(_) => Err("the bus has not been reached yet"),
+                None => Ok(()),
             }
         };
         let checked = timeout(HEALTH_CHECK_TIMEOUT, checking).await;

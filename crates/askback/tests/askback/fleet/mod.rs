@@ -2,6 +2,7 @@
 
 mod changes;
 pub(crate) mod line;
+mod metrics;
 mod stopping;
 mod tasks;
 
@@ -94,6 +95,7 @@ impl Shared {
             .tool(Tool::new("both", both))
             .tool(Tool::new("either", either))
             .tool(Tool::new("samples", samples))
+            .tool(Tool::new("refuses", metrics::refuses))
             .tool(Tool::new("hello", async || Ok("Hello!".to_owned())))
             .tool(Tool::new("works", stopping::works))
             .tool(Tool::new("slow", stopping::slow))

@@ -9,8 +9,8 @@ use askback::{Ctx, Result, State, Tool, ctx::Progress, protocol::TaskSupport};
 use serde_json::{Value, json};
 use tokio::time::sleep;
 
-use super::{Shared, Who, accept, book, line::ParkLoss};
-use crate::http::client::Client;
+use super::{Shared, Who, accept, book, line::ParkLoss, metrics::calls_ended};
+use crate::{http::client::Client, log::Log};
 
 const WORK: Duration = Duration::from_secs(100);
 
@@ -303,4 +303,16 @@ async fn a_task_that_is_not_there_is_refused_in_one_voice() {
     let is_same = |refusal: &Value| *refusal == refusals[0];
     assert!(refusals.iter().all(is_same), "{refusals:?}");
     assert_eq!(refusals[0]["code"], -32602);
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_call_that_begins_a_task_is_counted_once() {
+    let log = Log::default();
+    let _listening = log.listen();
+    let node = Shared::new().node();
+    let task = begin(&node, "insist").await;
+    let asking = until(&node, &task, "input_required").await;
+    answer(&node, &task, &asking, json!({"name": "Adelaide"})).await;
+    until(&node, &task, "completed").await;
+    assert_eq!(calls_ended(&log), ["task"]);
 }

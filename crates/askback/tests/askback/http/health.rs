@@ -172,6 +172,7 @@ async fn health_is_told_to_get_and_head_only_if_it_is_turned_on() {
 struct LateBus {
     journal: Arc<MemoryJournal>,
     was_reached: Arc<AtomicBool>,
+    is_refused: Arc<AtomicBool>,
 }
 
 impl Bus for LateBus {
@@ -185,6 +186,10 @@ impl Bus for LateBus {
 
     fn was_reached(&self) -> bool {
         self.was_reached.load(Ordering::SeqCst)
+    }
+
+    fn is_refused(&self) -> bool {
+        self.is_refused.load(Ordering::SeqCst)
     }
 }
 
@@ -207,6 +212,13 @@ async fn a_process_whose_bus_was_never_reached_serves_and_is_not_ready() {
     let said = server.says(request("GET /healthz")).await;
     assert!(said.starts_with("HTTP/1.1 200"), "{said}");
     server.assert_well().await;
+    bus.is_refused.store(true, Ordering::SeqCst);
+    // The last result is reused for a while.
+    while !server
+        .says(request("GET /readyz"))
+        .await
+        .ends_with("\nthe bus refuses this process\n")
+    {}
     bus.was_reached.store(true, Ordering::SeqCst);
     // The process becomes ready once the last result is too old to be reused.
     while !server

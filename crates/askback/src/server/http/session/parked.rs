@@ -13,7 +13,7 @@ use askback_core::{
 };
 use tokio::time::Instant;
 
-use super::{Session, State};
+use super::{Running, Session, State};
 use crate::{
     ctx::{FlowPause, Incoming},
     error::{Error, Result},
@@ -60,16 +60,20 @@ pub(super) async fn park(
 ) -> Result<()> {
     let parking = tokio::spawn(park_whole(session, id, incoming, round, pause));
     let parked = parking.await;
-    parked.unwrap_or_else(|error| Err(Error::new(error.to_string())))
+    let parked = parked.unwrap_or_else(|error| Err(Error::new(error.to_string())))?;
+    // Until here, because this may end the work on the call, which counts it.
+    drop(parked);
+    Ok(())
 }
 
+/// Returns the call that no longer runs here; `None` if it was cancelled.
 async fn park_whole(
     session: Arc<Session>,
     id: RequestId,
     incoming: Arc<Incoming>,
     round: InputRequiredResult,
     pause: FlowPause,
-) -> Result<()> {
+) -> Result<Option<Running>> {
     let shared = Arc::clone(&session.shared);
     let (Some(node), Some(member)) = (&shared.fleet, session.member) else {
         return Err(Error::new("the server is no process of a fleet"));
@@ -77,7 +81,7 @@ async fn park_whole(
     let (number, standing) = {
         let mut state = session.lock();
         let Some(number) = state.running_on(&id) else {
-            return Ok(());
+            return Ok(None);
         };
         state.open_stream(number);
         let waiting = state.streams.iter().filter(|stream| stream.is_followed);
@@ -104,7 +108,7 @@ async fn park_whole(
     // It gets the questions as soon as they are saved.
     let follower = Follower::new(node, call);
     let parked = fleet::park(&shared, node, standing, &incoming, round, pause).await;
-    let goes_on = {
+    let running = {
         let mut state = session.lock();
         if let Err(error) = parked {
             if let Some(stream) = state.stream(number) {
@@ -114,20 +118,20 @@ async fn park_whole(
         }
         // A later call may reuse the id of a cancelled one.
         let mut running = state.running.iter();
-        let goes_on = running.any(|it| it.id == id && it.stream == number);
-        if goes_on {
-            state.running.retain(|running| running.id != id);
+        let at = running.position(|it| it.id == id && it.stream == number);
+        let running = at.map(|at| state.running.swap_remove(at));
+        if running.is_some() {
             state.engine.let_go(&id);
         } else if let Some(stream) = state.stream(number) {
             stream.is_followed = false;
             stream.close();
         }
         state.settle();
-        goes_on
+        running
     };
-    if !goes_on {
+    if running.is_none() {
         fleet::end_cancelled(&shared, node, call).await;
-        return Ok(());
+        return Ok(None);
     }
     tokio::spawn(follow(
         Arc::downgrade(&session),
@@ -140,7 +144,7 @@ async fn park_whole(
             is_resumed: false,
         },
     ));
-    Ok(())
+    Ok(running)
 }
 
 impl Session {
@@ -412,7 +416,8 @@ async fn follow(
         if follower.wait(pause).await {
             pause = PAUSES.0;
         } else {
-            let has_hints = |bus: &Arc<dyn Bus>| bus.passes_calls() && bus.was_reached();
+            let has_hints =
+                |bus: &Arc<dyn Bus>| bus.passes_calls() && bus.was_reached() && !bus.is_refused();
             let longest = match !has_failed && node.bus.as_ref().is_some_and(has_hints) {
                 true => HINTED_PAUSE,
                 false => PAUSES.1,

@@ -19,13 +19,14 @@ use crate::{
     },
 };
 
-/// A running call. It ends with its response, or when it is cancelled.
+/// A running call. It ends with its response, or when it is parked or cancelled.
 pub(in crate::server::http) struct Work {
     session: Arc<Session>,
     id: RequestId,
     number: u64,
     stop: Receiver<()>,
-    answering: BoxFuture<'static, CallResponse>,
+    /// `None` if the call is parked.
+    answering: BoxFuture<'static, Option<CallResponse>>,
 }
 
 impl Work {
@@ -51,7 +52,7 @@ impl Work {
             id,
             number,
             stop,
-            answering: Box::pin(dispatch::answer(shared, call, peer)),
+            answering: Box::pin(dispatch::answer_or_park(shared, call, peer)),
         }
     }
 
@@ -79,7 +80,7 @@ impl Work {
             return Poll::Ready(None);
         }
         match self.answering.as_mut().poll(cx) {
-            Poll::Ready(answered) => Poll::Ready(Some(answered.message.into_vec())),
+            Poll::Ready(answered) => Poll::Ready(answered.map(|it| it.message.into_vec())),
             Poll::Pending => Pin::new(&mut self.stop).poll(cx).map(|_| None),
         }
     }
