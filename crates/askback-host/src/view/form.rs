@@ -249,7 +249,7 @@ fn field(front: &Front<'_>, draft: &Draft, index: usize, reader: Reader) -> Opti
                 issue
             ),
             short: words!("the server's default does not fit ({}):", issue),
-            text: field.show(default).into(),
+            text: seen(&field.show(default)).into(),
         }),
         place: words!("{} of {}{}", number, count, optional),
         prompt: with_ways_out(front, prompt),
