@@ -219,6 +219,10 @@ const acts = {
     await field(page, name).fill(value);
   },
 
+  async value({ page }, { name }) {
+    return await field(page, name).inputValue();
+  },
+
   async click(person, { role, name }) {
     await person.page.getByRole(role, { name, exact: true }).click();
     await person.settle();

@@ -229,6 +229,17 @@ impl Person {
             .await
     }
 
+    /// Returns the text in a field.
+    ///
+    /// # Errors
+    ///
+    /// If there is no such field, or more than one.
+    pub async fn value(&self, field: &str) -> Result<String> {
+        Ok(serde_json::from_value(
+            self.send("value", json!({"name": field})).await?,
+        )?)
+    }
+
     /// Clicks on an element by role and name: `click("button", "Allow")`. Waits for the page that this leads to.
     ///
     /// # Errors

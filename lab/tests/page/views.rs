@@ -323,3 +323,48 @@ async fn the_bench_is_used_with_the_keyboard_alone() -> Result<()> {
     person.usable("button", "Call again").await?;
     Ok(())
 }
+
+/// Waits until a field holds a text.
+async fn holds(person: &Person, field: &str, text: &str) -> Result<()> {
+    while person.value(field).await? != text {}
+    Ok(())
+}
+
+#[tokio::test]
+async fn two_windows_keep_what_was_typed_in_each() -> Result<()> {
+    let Some(browser) = Browser::start().await? else {
+        return Ok(());
+    };
+    let mut stage = Stage::open(&browser, WIDE).await?;
+    stage.enter("/call tailor_trip destination=Kyoto").await?;
+    let one = &stage.person;
+    one.usable("button", "review").await?;
+    let two = one.tab().await?;
+    two.goto(&one.url().await?).await?;
+    two.usable("button", "review").await?;
+    one.fill("Email *", "ada@example.com").await?;
+    // The other window has nothing in that field, and takes it over.
+    timeout(PATIENCE, holds(&two, "Email *", "ada@example.com")).await??;
+    // Both write in the same field, and go on to another one.
+    one.fill("Name of the trip", "Ada").await?;
+    two.fill("Name of the trip", "Bob").await?;
+    one.fill("Inspiration", "https://one.example/").await?;
+    timeout(PATIENCE, holds(&two, "Inspiration", "https://one.example/")).await??;
+    two.fill("Budget", "300").await?;
+    timeout(PATIENCE, holds(one, "Budget", "300")).await??;
+    assert_eq!(one.value("Name of the trip").await?, "Ada");
+    assert_eq!(two.value("Name of the trip").await?, "Bob");
+    // The same without a field that has the focus.
+    one.click("heading", "What was said").await?;
+    two.fill("Budget", "400").await?;
+    timeout(PATIENCE, holds(one, "Budget", "400")).await??;
+    assert_eq!(one.value("Name of the trip").await?, "Ada");
+    // What a window shows is what it sends.
+    one.fill("First day *", "2026-12-24").await?;
+    one.click("radio", "No meals").await?;
+    one.click("checkbox", "music").await?;
+    one.click("button", "review").await?;
+    one.sees("Ready to send").await?;
+    one.sees("Ada").await?;
+    Ok(())
+}

@@ -17,6 +17,7 @@ use askback_host::{
     receipts::ReceiptBook,
     relay::Relay,
     text::given,
+    unattended::UnattendedRun,
     words,
 };
 
@@ -36,10 +37,11 @@ Examples:
   askback answer
   askback answer --web
   askback answer --file rules.yaml
+  askback answer --json | jq .title
 
 At a terminal it shows the questions of all your programs that have no terminal, as they arrive. With --file the rules \
-of an answers file answer them, and --web shows them on a page in your browser. Ctrl-C leaves, and open questions wait \
-for another askback answer.";
+of an answers file answer them, and --web shows them on a page in your browser. --json prints them for a program and \
+answers none. Ctrl-C leaves, and open questions wait for another askback answer.";
 
 /// Answer questions of programs that have nobody to ask
 #[derive(Debug, Clone, clap::Args)]
@@ -54,6 +56,9 @@ pub struct AnswerArgs {
     /// Answer questions on a page in the browser, and at the terminal if there is one
     #[arg(long, conflicts_with = "file")]
     web: bool,
+    /// Print each question as a line of JSON, and leave it to another askback answer
+    #[arg(long, conflicts_with_all = ["file", "plain", "web"])]
+    json: bool,
     /// Be the page that opens by itself: end if there is one, or if no program has had questions for a while
     #[arg(long, hide = true, requires = "web")]
     detached: bool,
@@ -66,17 +71,18 @@ pub struct AnswerArgs {
 /// Answers incoming questions until the user interrupts.
 #[cfg(unix)]
 pub async fn run(args: AnswerArgs) -> Result<(), Error> {
-    if args.file.is_none() && !args.web && !out::is_attended() {
+    let is_script = args.file.is_some() || args.json;
+    if !is_script && !args.web && !out::is_attended() {
         return Err(
             Error::usage("questions cannot be shown here, because there is no terminal")
                 .hint("--file RULES answers them from a file; --web shows them on a page."),
         );
     }
     let limits = Limits::default();
-    let mut options = JoinOptions::new(match (&args.file, args.web) {
-        (Some(_), _) => FrontEndKind::Script,
-        (None, true) => FrontEndKind::Page,
-        (None, false) => FrontEndKind::Terminal,
+    let mut options = JoinOptions::new(match (is_script, args.web) {
+        (true, _) => FrontEndKind::Script,
+        (false, true) => FrontEndKind::Page,
+        (false, false) => FrontEndKind::Terminal,
     });
     let mut lock = None;
     if args.detached {
@@ -132,6 +138,10 @@ impl AnswerArgs {
         options: &mut JoinOptions,
         limits: &Limits,
     ) -> Result<Box<dyn Leaf>, Error> {
+        if self.json {
+            let run = UnattendedRun::new(None, limits.clone(), out::stderr());
+            return Ok(Box::new(run.printing()));
+        }
         let answers = super::answers(self.file.as_deref())?;
         if !self.web {
             return Ok(leaf(answers, self.plain, limits));

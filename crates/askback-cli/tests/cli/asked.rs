@@ -1,6 +1,14 @@
-//! `askback answer`: answers another program's questions over its socket, in a terminal and with an answers file.
+//! `askback answer`: answers another program's questions over its socket, in a terminal and with an answers file, and
+//! prints them as JSON.
 
-use std::{fs, future::pending, os::unix::fs::PermissionsExt, thread};
+use std::{
+    fs,
+    future::pending,
+    io::{BufRead, BufReader},
+    os::unix::fs::PermissionsExt,
+    process::Stdio,
+    thread,
+};
 
 use askback::{
     bridge::Answers,
@@ -154,4 +162,42 @@ fn what_is_typed_survives_a_killed_terminal() {
         .press(ENTER);
     let answer = program.answered(answer);
     assert_eq!(answer["content"], json!({"name": "Ada Lovelace"}));
+}
+
+#[test]
+fn a_question_is_printed_as_json_and_stays_open() {
+    let program = Program::new("asked-json");
+    let answers = ["What is your name?", "And your age?"].map(|message| program.ask(message));
+    let mut listener = std::process::Command::new(ASKBACK)
+        .args(["answer", "--asks", ".", "--json"])
+        .current_dir(program.folder.path("."))
+        .env("XDG_STATE_HOME", program.folder.path("state"))
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("it starts");
+    let stdout = listener.stdout.take().expect("it is a pipe");
+    let mut lines = BufReader::new(stdout).lines();
+    for message in ["What is your name?", "And your age?"] {
+        let line = lines.next().expect("a line").expect("it is text");
+        let question: Value = serde_json::from_str(&line).expect("it is JSON");
+        assert_eq!(question["asker"]["name"], json!({"ours": "travel"}));
+        assert_eq!(question["call"]["name"], json!({"peer": "book"}));
+        assert_eq!(question["message"], json!([{"text": {"peer": message}}]));
+        let field = &question["body"]["form"]["fields"][0];
+        assert_eq!(field["label"], json!({"peer": "name"}));
+    }
+    // It ends when a question comes and nothing reads it.
+    drop(lines);
+    let last = program.ask("And your dog's name?");
+    assert!(listener.wait().expect("it ends").success());
+    let rules = program.folder.path("rules.yaml");
+    fs::write(&rules, "answers:\n- accept: {name: Bob}\n").expect("it is ours");
+    let mut script = program.answer(&["--file", "rules.yaml"]);
+    for answer in answers.into_iter().chain([last]) {
+        let answer = program.answered(answer);
+        assert_eq!(answer["content"], json!({"name": "Bob"}));
+    }
+    script.press(CTRL_C);
+    assert_eq!(script.ended(), Some(0));
 }

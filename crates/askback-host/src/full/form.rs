@@ -2,6 +2,8 @@
 
 mod rows;
 
+use std::time::Duration;
+
 use askback::forms::{Field, FieldKind, Opt};
 
 use super::{
@@ -152,6 +154,16 @@ impl FormView {
         let text = self.text_of(draft)?;
         let field = self.focus;
         Some(Action::Suggest { field, text })
+    }
+
+    /// Records that the form of the question in front, if there is one, is drawn at this time.
+    pub(super) fn pass(&mut self, front: Option<&Front<'_>>, now: Duration) {
+        self.suggested.pass(front, self.focus, now);
+    }
+
+    /// Returns the time until Tab takes the suggestion that is drawn, if it does not yet.
+    pub(super) fn settles_after(&self) -> Option<Duration> {
+        self.suggested.settles_after()
     }
 
     pub(super) fn press(&mut self, front: &Front<'_>, draft: &Draft, key: &Key) -> FormOutcome {

@@ -65,6 +65,8 @@ pub struct Full {
     styled: bool,
     prompt: Option<Words>,
     settling: Settling,
+    /// When Tab takes the suggestion on the screen, if it does not yet.
+    suggested: Option<Pin<Box<Sleep>>>,
     /// When the screen says what the program waits for.
     waited: Pin<Box<Sleep>>,
     is_waiting: bool,
@@ -95,6 +97,7 @@ impl Full {
             styled: Look::of_stderr().styled,
             prompt: None,
             settling: Settling::default(),
+            suggested: None,
             waited: Box::pin(sleep(SILENT)),
             is_waiting: false,
             waited_for: Duration::ZERO,
@@ -155,7 +158,11 @@ impl Leaf for Full {
     fn poll_did(&mut self, talk: &Conversation, context: &mut Context<'_>) -> Poll<Did> {
         let desk = talk.seen();
         let is_same = self.resizing.poll_over(context).is_ready();
-        if is_same || self.settling.poll_over(context).is_ready() {
+        let is_settled = match &mut self.suggested {
+            Some(suggested) => suggested.as_mut().poll(context).is_ready(),
+            None => false,
+        };
+        if is_same || is_settled || self.settling.poll_over(context).is_ready() {
             return Poll::Ready(Did::Action(Vec::new()));
         }
         if let (None, Some(prompt)) = (desk.front(), &self.prompt)
@@ -282,6 +289,8 @@ impl Leaf for Full {
             self.styled,
             self.settling.goes_on(),
         );
+        let settles_after = self.screen.settles_after();
+        self.suggested = settles_after.map(|after| Box::pin(sleep(after)));
         let above = self.page.take();
         let text = self.region.draw(&above, &frame, self.styled);
         ROW.store(self.region.row().saturating_add(1), Ordering::Relaxed);

@@ -2,6 +2,8 @@
 
 mod rows;
 
+use std::time::Duration;
+
 use askback::protocol::CreateMessageResult;
 
 use super::{
@@ -97,6 +99,11 @@ impl Screen {
     /// Whether a command line has been started.
     pub fn has_begun(&self) -> bool {
         self.home.has_begun()
+    }
+
+    /// Returns the time after which the screen must be drawn again, because Tab then takes the suggestion on it.
+    pub fn settles_after(&self) -> Option<Duration> {
+        self.form.settles_after()
     }
 
     /// Takes the link to copy to the clipboard.

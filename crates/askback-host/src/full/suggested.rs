@@ -1,5 +1,7 @@
 //! The suggested values below a field.
 
+use std::time::Duration;
+
 use serde_json::Value;
 
 use super::{frame::Row, key::Key};
@@ -12,12 +14,48 @@ use crate::{
 
 const SEEN: usize = 6;
 
+/// How long a suggestion must be on the screen before Tab takes it. An earlier Tab was meant to go to the next field.
+const SETTLE: Duration = Duration::from_millis(300);
+
 #[derive(Debug, Default)]
 pub(super) struct SuggestedView {
     picked: Option<usize>,
+    /// The suggestion that completes the text, and when it was first drawn.
+    completing: Option<(String, Duration)>,
+    /// When the suggestions were last drawn.
+    now: Duration,
 }
 
 impl SuggestedView {
+    /// Records what is drawn at this time.
+    pub(super) fn pass(&mut self, front: Option<&Front<'_>>, field: usize, now: Duration) {
+        let first = front.and_then(|front| {
+            let values = values(front, field);
+            values.get(completing(
+                values.iter().map(String::as_str),
+                text(front, field),
+            )?)
+        });
+        let known = self.completing.take();
+        self.completing = first.map(|first| match known {
+            Some((known, since)) if known == *first => (known, since),
+            _ => (first.clone(), now),
+        });
+        self.now = now;
+    }
+
+    /// Returns the time until Tab takes the suggestion that is drawn. `None` if it does already, or if there is none.
+    pub(super) fn settles_after(&self) -> Option<Duration> {
+        let (_, since) = self.completing.as_ref()?;
+        let left = since.saturating_add(SETTLE).saturating_sub(self.now);
+        (!left.is_zero()).then_some(left)
+    }
+
+    fn is_settled(&self, value: &str) -> bool {
+        let known = self.completing.as_ref().map(|(known, _)| known.as_str());
+        known == Some(value) && self.settles_after().is_none()
+    }
+
     /// Handles a key. Returns `None` if it does nothing here.
     pub(super) fn press(
         &mut self,
@@ -27,7 +65,8 @@ impl SuggestedView {
     ) -> Option<Vec<Action>> {
         let values = values(front, field);
         if (key, self.picked) == (&Key::Tab, None) {
-            self.picked = completing(values.iter().map(String::as_str), text(front, field));
+            let first = completing(values.iter().map(String::as_str), text(front, field));
+            self.picked = first.filter(|at| self.is_settled(&values[*at]));
         }
         match (key, self.picked) {
             (Key::Down, None) if !values.is_empty() => self.picked = Some(0),
@@ -69,7 +108,8 @@ impl SuggestedView {
         let first = first.saturating_sub(SEEN.saturating_sub(1));
         let completes = match self.picked {
             Some(_) => None,
-            None => completing(values.iter().map(PeerText::raw), written),
+            None => completing(values.iter().map(PeerText::raw), written)
+                .filter(|at| self.is_settled(values[*at].raw())),
         };
         let mut rows = Vec::new();
         for (index, value) in values.iter().enumerate().skip(first).take(SEEN) {

@@ -201,6 +201,11 @@ impl Conversation {
         self.now = self.now.max(now);
     }
 
+    /// Returns the current time, as [`Conversation::pass`] set it.
+    pub fn now(&self) -> Duration {
+        self.now
+    }
+
     /// Applies a change at the current time. Returns the outcome if the change is an event at a
     /// desk.
     pub fn update(&mut self, change: Change) -> Option<EventOutcome> {

@@ -10,6 +10,8 @@ use std::{
     ops::Range,
 };
 
+use serde::Serialize;
+
 use crate::{
     model::link::Link,
     text::{self, GUTTER, LocalText, PeerText, Words},
@@ -51,7 +53,8 @@ pub enum LookSource {
 
 /// The role of a text, which decides how a terminal shows it. A style never carries a meaning alone:
 /// a mark or a word says the same without colors.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub enum Style {
     /// Normal text.
     Plain,

@@ -67,15 +67,21 @@ pub fn tell_rows(rows: &Rows) {
 ///
 /// If writing fails. A closed pipe is not an error.
 pub fn print(rows: &Rows) -> Result<(), Unwritten> {
+    match write(rows) {
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        written => written.map_err(Unwritten),
+    }
+}
+
+/// Writes rows to stdout. A closed pipe is an error.
+pub(crate) fn write(rows: &Rows) -> io::Result<()> {
     let stdout = io::stdout().lock();
     let mut stdout: Box<dyn Write> = match text::is_ci_job() {
         true => Box::new(CiLog(stdout)),
         false => Box::new(stdout),
     };
-    match rows.write_to(&mut *stdout).and_then(|()| stdout.flush()) {
-        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
-        written => written.map_err(Unwritten),
-    }
+    rows.write_to(&mut *stdout)?;
+    stdout.flush()
 }
 
 /// A peer's text as the only output on stdout: behind the gutter only on a terminal.

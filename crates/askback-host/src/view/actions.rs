@@ -10,7 +10,7 @@ use crate::{
 };
 
 /// An action that is available now.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ActionView {
     /// Its effect.
     pub act: Act,
@@ -22,7 +22,7 @@ pub struct ActionView {
 
 /// The effect of an action.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
+#[serde(rename_all = "camelCase")]
 pub enum Act {
     /// Says yes.
     Yes,

@@ -2,6 +2,7 @@ use askback::{
     forms::{Field, FieldKind, FormSchema, TextFormat},
     limits::Limits,
 };
+use serde::Serialize;
 use serde_json::Value;
 
 use super::{Labelled, Reader, Text, actions::with_ways_out, name};
@@ -12,9 +13,10 @@ use crate::{
 };
 
 /// A form to fill in or to review.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct FormView {
     /// The title for the review.
+    #[serde(skip)]
     pub ready: Words,
     /// The fields.
     pub fields: Vec<FieldView>,
@@ -25,7 +27,8 @@ pub struct FormView {
 }
 
 /// A field of a form.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub struct FieldView {
     /// The kind of value it takes.
     pub input: Input,
@@ -56,17 +59,22 @@ pub struct FieldView {
     /// The server's default, if it is not valid.
     pub dropped: Option<DroppedView>,
     /// Its position among the fields.
+    #[serde(skip)]
     pub place: Words,
     /// The sentence about the lines that can be typed for it.
+    #[serde(skip)]
     pub prompt: Words,
     /// The value, if [`FieldView::prompt`] does not contain it.
+    #[serde(skip)]
     pub now: Option<Labelled>,
     /// The value in the review.
+    #[serde(skip)]
     pub review: ReviewView,
 }
 
 /// Suggested values for a field.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub struct SuggestedView {
     /// The index of the field.
     pub field: usize,
@@ -75,13 +83,15 @@ pub struct SuggestedView {
     /// Says that there are more values, or no values.
     pub note: Option<Words>,
     /// How to find more values on a full screen.
+    #[serde(skip)]
     pub more: Words,
     /// Whether there are more values.
     pub has_more: bool,
 }
 
 /// The kind of value that a field takes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub enum Input {
     /// A text.
     Text,
@@ -108,7 +118,8 @@ pub enum Input {
 }
 
 /// Whether a field has a value.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub enum FieldState {
     /// No value, or too few or too many options.
     Empty,
@@ -119,7 +130,8 @@ pub enum FieldState {
 }
 
 /// An option of a field.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub struct ChoiceView {
     /// A short text that selects it, or empty.
     pub mark: Words,
@@ -130,11 +142,12 @@ pub struct ChoiceView {
 }
 
 /// A default that is not valid for its field.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct DroppedView {
     /// Why it is left out.
     pub words: Words,
     /// A shorter text for narrow screens.
+    #[serde(skip)]
     pub short: Words,
     /// The default.
     pub text: PeerText,
@@ -150,7 +163,7 @@ pub struct ReviewView {
 }
 
 /// A form that seems to ask for secrets.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct SecretView {
     /// The warning.
     pub words: Words,
@@ -249,7 +262,7 @@ fn field(front: &Front<'_>, draft: &Draft, index: usize, reader: Reader) -> Opti
                 issue
             ),
             short: words!("the server's default does not fit ({}):", issue),
-            text: field.show(default).into(),
+            text: seen(&field.show(default)).into(),
         }),
         place: words!("{} of {}{}", number, count, optional),
         prompt: with_ways_out(front, prompt),

@@ -1,5 +1,7 @@
 use std::ops::Range;
 
+use serde::Serialize;
+
 use super::{Labelled, Reader, name};
 use crate::{
     model::{
@@ -12,7 +14,7 @@ use crate::{
 };
 
 /// A link that the user is asked to open.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct LinkView {
     /// The user's current step.
     pub step: LinkStep,
@@ -33,7 +35,8 @@ pub struct LinkView {
 }
 
 /// The user's current step with a link.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub enum LinkStep {
     /// Agree to it.
     Consent,
@@ -46,7 +49,8 @@ pub enum LinkStep {
 }
 
 /// The destination of a link.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub struct Destination {
     /// The registrable domain.
     pub site: Address,
@@ -63,7 +67,7 @@ pub struct Destination {
 }
 
 /// A link or a part of it.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Address {
     /// Its name.
     pub label: Words,
@@ -74,7 +78,7 @@ pub struct Address {
 }
 
 /// A reason to ask for a second confirmation.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct WarningView {
     /// The warning.
     pub words: Words,

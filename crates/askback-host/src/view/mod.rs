@@ -1,6 +1,8 @@
 //! Everything that the user is shown about the question in front, as plain data.
 //!
 //! [`view`] is the only place that collects these sentences; renderers lay out a [`View`].
+//! Serialized for programs, our sentences are `{"ours": …}` and a peer's text is `{"peer": …}`. What only
+//! says the same in other words for a layout is left out.
 
 mod actions;
 mod form;
@@ -8,6 +10,7 @@ mod help;
 mod link;
 mod sampling;
 
+use serde::Serialize;
 use serde_json::Value;
 
 pub use actions::{Act, ActionView};
@@ -33,7 +36,7 @@ use crate::{
 };
 
 /// Everything that the user is shown about a question.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct View {
     /// The kind of question.
     pub kind: Kind,
@@ -55,13 +58,16 @@ pub struct View {
     pub actions: Vec<ActionView>,
     /// The available actions as a sentence, before the prompt of the line front end. Form fields
     /// have their own.
+    #[serde(skip)]
     pub prompt: Words,
     /// The list of keys and commands.
+    #[serde(skip)]
     pub help: Help,
 }
 
 /// The kind of a question.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub enum Kind {
     /// A server's form.
     Form,
@@ -82,18 +88,20 @@ pub enum Kind {
 }
 
 /// The title of a question.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Title {
     /// On a line of its own.
     pub words: Words,
     /// Before the name of the call.
+    #[serde(skip)]
     pub inline: Words,
     /// For narrow screens.
+    #[serde(skip)]
     pub short: Words,
 }
 
 /// The position of a question, if several wait.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Queue {
     /// The position, from 1.
     pub position: usize,
@@ -102,11 +110,12 @@ pub struct Queue {
     /// The position and the number as a phrase.
     pub words: Words,
     /// For narrow screens.
+    #[serde(skip)]
     pub short: Words,
 }
 
 /// A server under the user's name for it, and its description of itself.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct AskerView {
     /// The name that the user gave it.
     pub name: Words,
@@ -117,18 +126,20 @@ pub struct AskerView {
 }
 
 /// A call of a tool, prompt or resource.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct CallView {
     /// Precedes the name on a separate line: `for the tool`.
     pub label: Words,
     /// Follows a title and precedes the name: `call`. Empty if the title says it.
+    #[serde(skip)]
     pub short: Words,
     /// The name of the tool or prompt, or the URI of the resource.
     pub name: PeerText,
 }
 
 /// Our own text or a peer's.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(untagged)]
 pub enum Text {
     /// Ours.
     Ours(Words),
@@ -137,7 +148,7 @@ pub enum Text {
 }
 
 /// A peer's text with our label.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Labelled {
     /// The label.
     pub label: Words,
@@ -155,7 +166,8 @@ impl Labelled {
 }
 
 /// A part of a question's message.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub enum Part {
     /// Our own sentence.
     Say(Style, Words),
@@ -172,7 +184,8 @@ pub enum Part {
 }
 
 /// The user's current step.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub enum Body {
     /// Agree to the message.
     Nothing,
@@ -201,7 +214,7 @@ pub enum Body {
 
 /// The fields or the link of a question, without actions. Used if the question cannot be answered
 /// here, or is printed in full.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Outline {
     /// The key of the question.
     pub key: Option<PeerText>,

@@ -8,6 +8,7 @@ use askback::{
         SamplingMessage, Tool, ToolChoiceMode, ToolResultContent, ToolUseContent,
     },
 };
+use serde::Serialize;
 
 use super::{Labelled, field_lines, name};
 use crate::{
@@ -19,7 +20,7 @@ use crate::{
 };
 
 /// A sampling request.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct RequestView {
     /// The system prompt.
     pub system: Option<Labelled>,
@@ -34,7 +35,7 @@ pub struct RequestView {
 }
 
 /// The tools that a request offers.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ToolsView {
     /// Whether they may be called.
     pub words: Words,
@@ -43,7 +44,7 @@ pub struct ToolsView {
 }
 
 /// A tool that a request offers.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ToolView {
     /// Its name, and its title if that is different.
     pub name: PeerText,
@@ -56,7 +57,7 @@ pub struct ToolView {
 }
 
 /// One message of a sampling request.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct MessageView {
     /// Its role: the user, the model or the tools.
     pub from: Words,
@@ -65,7 +66,8 @@ pub struct MessageView {
 }
 
 /// A block of a message.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub enum BlockView {
     /// A text, or the description of an image or of audio.
     Text(PeerText),
@@ -76,7 +78,8 @@ pub enum BlockView {
 }
 
 /// The current step of a sampling request.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub enum SamplingView {
     /// Review the request and let a model reply.
     Request {
@@ -122,7 +125,8 @@ pub enum SamplingView {
 }
 
 /// A block of a reply.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub enum ReplyBlockView {
     /// A text, or the description of an image or of audio.
     Text(PeerText),

@@ -11,8 +11,8 @@ let waiting;
 const edited = new Set();
 // The names of the fields of each post without an answer.
 const posts = new Set();
-// The field in which the person is writing.
-let writing = null;
+// The names of the fields that were changed in this window, until the question has another step.
+const own = new Set();
 
 const token = (region) => region.querySelector("form")?.dataset.question;
 
@@ -38,13 +38,11 @@ document.addEventListener("input", (event) => {
     const form = event.target.form;
     if (form?.dataset.question) {
         edited.add(event.target.name);
-        writing = event.target;
+        own.add(event.target.name);
         clearTimeout(waiting);
         waiting = setTimeout(() => keep(form, event.target), pause);
     }
 });
-
-document.addEventListener("focusout", () => { writing = null; });
 
 // The tab may be closed before the pause is over.
 function leave() {
@@ -68,14 +66,23 @@ document.addEventListener("submit", (event) => {
     event.target.dataset.sent = "yes";
 });
 
-// Takes over what was changed elsewhere, but not over what the person writes.
+// Whether a change elsewhere leaves a field as it is: the person uses this window and has written there, or the text
+// was not posted yet. A window that the person left shows what was written last.
+function stays({ name, type }) {
+    const isUnsaved = edited.has(name) || [...posts].some((post) => post.includes(name));
+    return type === "password" || isUnsaved || own.has(name) && document.hasFocus();
+}
+
+function copy(from, to) {
+    if (to.matches("[type=checkbox], [type=radio]")) to.checked = from.checked;
+    else if (to.value !== from.value) to.value = from.value;
+}
+
+// Takes over what was changed elsewhere.
 function sync(fresh) {
     for (const now of fresh.querySelectorAll("input[id], textarea[id]")) {
         const known = document.getElementById(now.id);
-        const isNewer = edited.has(known?.name) || [...posts].some((post) => post.includes(known?.name));
-        if (!known || known === writing || isNewer || known.type === "password") continue;
-        if (known.matches("[type=checkbox], [type=radio]")) known.checked = now.checked;
-        else if (known.value !== now.value) known.value = now.value;
+        if (known && !stays(known)) copy(now, known);
     }
 }
 
@@ -98,23 +105,18 @@ function put(region, patch) {
         return;
     }
     const isNew = isQuestion && !isSame;
-    const secrets = isQuestion && isSame ? [...region.querySelectorAll("input[type=password]")] : [];
-    // What the user opened, closed or wrote outside of questions stays.
+    if (isNew) own.clear();
+    // What the user opened, closed or wrote stays.
     for (const known of region.querySelectorAll("details[id]")) {
         const now = fresh.querySelector(`#${known.id}`);
         if (now) now.open = known.open;
     }
-    const fields = isQuestion ? [] : region.querySelectorAll("input[id], select[id]");
-    for (const known of fields) {
+    for (const known of region.querySelectorAll("input[id], textarea[id], select[id]")) {
         const now = fresh.querySelector(`#${known.id}`);
-        if (now) now.value = known.value;
+        if (now && (!isQuestion || isSame && stays(known))) copy(known, now);
     }
     const caret = isWriting && !isQuestion ? focused.selectionStart : null;
     region.replaceChildren(...fresh.childNodes);
-    for (const secret of secrets) {
-        const known = document.getElementById(secret.id);
-        if (known) known.value = secret.value;
-    }
     const again = focused?.id ? document.getElementById(focused.id) : null;
     // After a change of a list, another button may have the id.
     const isOther = focused?.matches("button") && again?.value !== focused.value;

@@ -35,6 +35,8 @@ enum Do<'a> {
     Press(Key),
     /// Suggested values that start with this text.
     Suggest(usize, &'a str, &'a [&'a str]),
+    /// The screen is drawn, and this many milliseconds pass.
+    Pass(u64),
     Withdraw(u64),
     Look,
     NoBrowser,
@@ -44,7 +46,9 @@ enum Do<'a> {
     Reply(&'a str),
 }
 
-use Do::{Ask as Asks, Elsewhere, Look as See, Model, NoBrowser, Press, Suggest, Type, Withdraw};
+use Do::{
+    Ask as Asks, Elsewhere, Look as See, Model, NoBrowser, Pass, Press, Suggest, Type, Withdraw,
+};
 
 struct Seat {
     talk: Conversation,
@@ -208,6 +212,10 @@ fn play(columns: usize, does: Vec<Do<'_>>) -> String {
             }
             Press(key) => seat.press(&key),
             Suggest(field, text, values) => seat.happen(suggested(field, text, values)),
+            Pass(millis) => {
+                seat.frame();
+                seat.pass(millis);
+            }
             Withdraw(id) => seat.happen(Event::Withdrawn(id)),
             NoBrowser => seat.has_browser = false,
             Elsewhere => {
@@ -557,8 +565,8 @@ screens! {
         Press(Key::Tab), Press(Key::Ctrl('s')), Press(Key::Enter),
     ];
     tab_takes_what_completes_the_text: 80, [
-        Asks(vacation(true)), Type("Ba"), Suggest(0, "Ba", &["Lima", "Barcelona", "Basel"]), See, Press(Key::Tab), See,
-        Press(Key::Tab), Type("x"), Suggest(1, "x", &["June"]), Press(Key::Tab), Press(Key::Ctrl('s')), Press(Key::Enter),
+        Asks(vacation(true)), Type("Ba"), Suggest(0, "Ba", &["Lima", "Barcelona", "Basel"]), Pass(300), See, Press(Key::Tab), See,
+        Press(Key::Tab), Type("x"), Suggest(1, "x", &["June"]), Pass(300), Press(Key::Tab), Press(Key::Ctrl('s')), Press(Key::Enter),
     ];
     values_are_suggested_before_a_key_is_pressed: 80, [
         Asks(vacation(true)), Suggest(0, "", &["Barcelona", "Basel"]), See, Press(Key::Down), Press(Key::Tab), Press(Key::Tab),
@@ -615,6 +623,35 @@ screens! {
     ];
     a_folder_is_allowed: 80, [Asks(roots()), See, Press(Key::Enter), See, Type("y")];
     another_folder_is_asked_for: 80, [Asks(roots()), Type("~/other"), See, Press(Key::Enter), Press(Key::Esc)];
+}
+
+#[test]
+fn tab_takes_no_suggestion_that_has_just_come() {
+    for (millis, is_taken) in [(0, false), (299, false), (300, true)] {
+        let mut seat = Seat::new(80);
+        seat.happen(Event::Asked(1, vacation(true)));
+        seat.begin();
+        seat.press(&Key::Char('B'));
+        seat.pass(10_000);
+        seat.happen(suggested(0, "B", &["Barcelona"]));
+        seat.frame();
+        seat.pass(millis);
+        assert_eq!(seat.look().contains("Barcelona  Tab"), is_taken, "{millis}");
+        seat.press(&Key::Tab);
+        let is_written = seat.log.contains("suggest destination \"Barcelona\"");
+        assert_eq!(is_written, is_taken, "{millis}");
+        // It went to the next field otherwise.
+        let is_there = seat.log.contains("suggest month");
+        assert_eq!(is_there, !is_taken, "{millis}");
+        // Down and Enter choose it at any time.
+        if !is_taken {
+            seat.press(&Key::BackTab);
+            seat.happen(suggested(0, "B", &["Barcelona"]));
+            seat.press(&Key::Down);
+            seat.press(&Key::Enter);
+            assert!(seat.log.contains("suggest destination \"Barcelona\""));
+        }
+    }
 }
 
 #[test]

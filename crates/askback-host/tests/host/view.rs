@@ -1,12 +1,16 @@
+use std::fmt::Write as _;
+
 use askback::limits::Limits;
 use askback_host::{
-    model::{Action, Desk, Event, Question},
-    text::{PeerText, Words},
+    model::{Action, Ask, Desk, Event, Question},
+    text::{self, PeerText, Words},
     view::{self, Act, Body, FieldState, FieldView, Kind, LinkStep, Part, Reader, Text, View},
 };
-use serde_json::json;
+use serde_json::{Value, json};
 
-use crate::{booking, form, link, listed_secrets, roots, sign_in, travel};
+use crate::{
+    booking, called, form, link, listed_secrets, offering, roots, sign_in, travel, vacation,
+};
 
 #[test]
 fn our_words_and_text_of_a_peer_are_not_read_as_each_other() {
@@ -127,6 +131,76 @@ fn a_secret_is_in_no_view_unless_the_reader_wants_it() {
         }
         desk.update(Event::Action(Action::Submit));
     }
+}
+
+#[test]
+fn a_secret_of_the_schema_is_in_no_json() {
+    let password = r#""type": "string", "default": "hunter2""#;
+    let fields = format!(
+        r#""password": {{{password}}}, "token": {{{password}, "minLength": 99}}, "pin": {{"type": "string"}}"#
+    );
+    let yes = Event::Action(Action::Yes);
+    let asked = form("Sign in.", &fields, "");
+    let mut desk = desk(vec![asked], vec![]);
+    for event in [
+        None,
+        Some(yes),
+        Some(write(2, "hunter2")),
+        Some(write(1, "hunter2")),
+    ] {
+        if let Some(event) = event {
+            desk.update(event);
+        }
+        let json = json!(seen(&desk, Reader::default())).to_string();
+        assert!(!json.contains("hunter2"), "{json}");
+    }
+}
+
+/// As `askback answer --json` prints it, with a line for each member.
+#[test]
+fn each_kind_of_question_is_json() {
+    let fields = r#"
+        "name": {"type": "string", "title": "Name", "description": "As in the passport", "default": "Ada"},
+        "nights": {"type": "integer", "maximum": 9, "default": 12},
+        "seat": {"type": "string", "enum": ["aisle", "window"]},
+        "pets": {"type": "boolean"}
+    "#;
+    let ours = |ask| Question {
+        ask,
+        ..sign_in("https://auth.example.com/")
+    };
+    let retry = Ask::Retry {
+        why: "the server ended".into(),
+        quoted: Some("exit 1\u{9b}".into()),
+        written: true,
+        secret: false,
+    };
+    let questions = [
+        form("Which room?\u{202e}", fields, r#""name", "nights""#),
+        listed_secrets(),
+        link("http://login.example.com:8443/a?to=https://evil.example/"),
+        offering("auto", called()),
+        roots(),
+        vacation(false),
+        sign_in("https://auth.example.com/"),
+        ours(retry),
+        ours(Ask::Older {
+            revision: "2025-11-25",
+        }),
+    ];
+    let mut lines = String::new();
+    for question in questions {
+        let events = vec![write(1, "12")];
+        let Value::Object(members) = json!(seen(&desk(vec![question], events), Reader::default()))
+        else {
+            panic!("a view is an object");
+        };
+        for (name, value) in members {
+            writeln!(lines, "{name}: {}", text::json(&value.to_string())).expect("it is a string");
+        }
+        lines.push('\n');
+    }
+    insta::assert_snapshot!(lines);
 }
 
 #[test]

@@ -29,6 +29,7 @@ impl Screen {
     ) -> Frame {
         let desk = talk.seen();
         self.look(desk);
+        self.form.pass(desk.front().as_ref(), talk.now());
         let mut frame = Frame::default();
         let columns = size.columns;
         match (desk.front(), prompt) {
