@@ -32,7 +32,7 @@ pub use draft::{Draft, missing, read_field};
 pub use folders::Folders;
 pub use offers::{About, Offer, Offers, OtherLine, ServerOffer};
 pub use options::{having, marks, options};
-pub(crate) use sampling::{PERSON, calls, mode};
+pub(crate) use sampling::{PERSON, calls, content_of, mode};
 pub use sampling::{Part, Sampling};
 pub use server::{Catalog, Presence, Server};
 pub use step::{Action, Effect, Notice, Permission, Step, Suggestions};

@@ -2,12 +2,12 @@
 
 use askback::{
     internal::json,
-    protocol::{CreateMessageParams, CreateMessageResult, SamplingBlock, ToolChoiceMode},
+    protocol::{CreateMessageParams, CreateMessageResult, SamplingBlock, Tool, ToolChoiceMode},
 };
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::shape::{ModelTool, Part, Unfit, Wire, parts, reply, result_text, role, tools, used};
+use super::shape::{Unfit, Wire, reply, result_text, role, tools, used};
 
 pub(super) struct Anthropic;
 
@@ -19,24 +19,27 @@ impl Wire for Anthropic {
     fn write(&self, model: &str, request: &CreateMessageParams) -> Result<Value, Unfit> {
         let mut messages = Vec::new();
         for message in &request.messages {
-            let block = |part: Part<'_>| match part {
-                Part::Text(text) => Ok(json!({"type": "text", "text": text})),
-                Part::Image { kind, data } => Ok(json!({
+            let block = |block: &SamplingBlock| match block {
+                SamplingBlock::Text(text) => Ok(json!({"type": "text", "text": text.text})),
+                SamplingBlock::Image(image) => Ok(json!({
                     "type": "image",
-                    "source": {"type": "base64", "media_type": kind, "data": data},
+                    "source": {
+                        "type": "base64", "media_type": image.mime_type, "data": image.data,
+                    },
                 })),
-                Part::Audio { .. } => Err(Unfit("sound")),
-                Part::Use(used) => Ok(json!({
+                SamplingBlock::Audio(_) => Err(Unfit("sound")),
+                SamplingBlock::ToolUse(used) => Ok(json!({
                     "type": "tool_use", "id": used.id, "name": used.name, "input": used.input,
                 })),
-                Part::Result(result) => Ok(json!({
+                SamplingBlock::ToolResult(result) => Ok(json!({
                     "type": "tool_result",
                     "tool_use_id": result.tool_use_id,
                     "content": result_text(result),
                     "is_error": result.is_error.unwrap_or_default(),
                 })),
             };
-            let content: Vec<_> = parts(message).map(block).collect::<Result<_, _>>()?;
+            let blocks = message.content.blocks().iter();
+            let content: Vec<_> = blocks.map(block).collect::<Result<_, _>>()?;
             messages.push(json!({"role": role(message), "content": content}));
         }
         let mut body =
@@ -52,12 +55,14 @@ impl Wire for Anthropic {
             body["stop_sequences"] = stops.iter().map(String::as_str).collect();
         }
         if let Some((tools, choice)) = tools(request) {
-            let tool = |tool: ModelTool<'_>| {
+            let tool = |tool: &Tool| {
                 json!({
-                    "name": tool.name, "description": tool.description, "input_schema": tool.schema,
+                    "name": tool.name,
+                    "description": tool.description.as_deref().unwrap_or_default(),
+                    "input_schema": tool.input_schema,
                 })
             };
-            body["tools"] = tools.map(tool).collect();
+            body["tools"] = tools.iter().map(tool).collect();
             body["tool_choice"] = match choice {
                 ToolChoiceMode::Auto => json!({"type": "auto"}),
                 ToolChoiceMode::Required => json!({"type": "any"}),

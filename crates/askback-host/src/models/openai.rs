@@ -2,12 +2,12 @@
 
 use askback::{
     internal::json,
-    protocol::{CreateMessageParams, CreateMessageResult, SamplingBlock, ToolChoiceMode},
+    protocol::{CreateMessageParams, CreateMessageResult, SamplingBlock, Tool, ToolChoiceMode},
 };
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::shape::{ModelTool, Part, Unfit, Wire, parts, reply, result_text, role, tools, used};
+use super::shape::{Unfit, Wire, reply, result_text, role, tools, used};
 
 const STOPS: usize = 4;
 
@@ -34,24 +34,26 @@ impl Wire for OpenAi {
         for message in &request.messages {
             let mut content = Vec::new();
             let mut calls = Vec::new();
-            for part in parts(message) {
-                match part {
-                    Part::Text(text) => content.push(json!({"type": "text", "text": text})),
-                    Part::Image { kind, data } => content.push(json!({
-                        "type": "image_url",
-                        "image_url": {"url": format!("data:{kind};base64,{data}")},
-                    })),
-                    Part::Audio { .. } if self.is_ollama => return Err(Unfit("sound")),
-                    Part::Audio { kind, data } => content.push(json!({
+            for block in message.content.blocks() {
+                match block {
+                    SamplingBlock::Text(text) => {
+                        content.push(json!({"type": "text", "text": text.text}));
+                    }
+                    SamplingBlock::Image(image) => {
+                        let url = format!("data:{};base64,{}", image.mime_type, image.data);
+                        content.push(json!({"type": "image_url", "image_url": {"url": url}}));
+                    }
+                    SamplingBlock::Audio(_) if self.is_ollama => return Err(Unfit("sound")),
+                    SamplingBlock::Audio(audio) => content.push(json!({
                         "type": "input_audio",
-                        "input_audio": {"data": data, "format": sound(kind)?},
+                        "input_audio": {"data": audio.data, "format": sound(&audio.mime_type)?},
                     })),
-                    Part::Use(used) => calls.push(json!({
+                    SamplingBlock::ToolUse(used) => calls.push(json!({
                         "id": used.id,
                         "type": "function",
                         "function": {"name": used.name, "arguments": used.input.as_str()},
                     })),
-                    Part::Result(result) => messages.push(json!({
+                    SamplingBlock::ToolResult(result) => messages.push(json!({
                         "role": "tool",
                         "tool_call_id": result.tool_use_id,
                         "content": result_text(result),
@@ -86,21 +88,22 @@ impl Wire for OpenAi {
         if let Some(stops) = &request.stop_sequences {
             body["stop"] = stops.iter().take(STOPS).map(String::as_str).collect();
         }
-        let tools = tools(request);
-        match tools.as_ref().map(|(_, choice)| *choice) {
-            Some(ToolChoiceMode::None) if self.is_ollama => return Ok(body),
-            Some(ToolChoiceMode::Required) if self.is_ollama => {
-                return Err(Unfit("a tool that has to be used"));
+        if let Some((tools, choice)) = tools(request) {
+            match choice {
+                ToolChoiceMode::None if self.is_ollama => return Ok(body),
+                ToolChoiceMode::Required if self.is_ollama => {
+                    return Err(Unfit("a tool that has to be used"));
+                }
+                _ => {}
             }
-            _ => {}
-        }
-        if let Some((tools, choice)) = tools {
-            let function = |tool: ModelTool<'_>| {
+            let function = |tool: &Tool| {
                 json!({"type": "function", "function": {
-                    "name": tool.name, "description": tool.description, "parameters": tool.schema,
+                    "name": tool.name,
+                    "description": tool.description.as_deref().unwrap_or_default(),
+                    "parameters": tool.input_schema,
                 }})
             };
-            body["tools"] = tools.map(function).collect();
+            body["tools"] = tools.iter().map(function).collect();
             body["tool_choice"] = match choice {
                 ToolChoiceMode::Auto => "auto",
                 ToolChoiceMode::Required => "required",
