@@ -30,7 +30,7 @@ use crate::{
     leaf::{Did, Leaf, LinkOpening},
     model::{
         Action, Asker, Call, Change, Conversation, Desk, Effect, Event, EventOutcome, Permission,
-        Presence, Question, Reply, Server, Step, WorstEnd,
+        Presence, Question, Reply, Server, Step, SuggestionRequest, WorstEnd,
     },
     models::{Model, ModelError},
     page::{Page, Rows, Style, out::Unwritten},
@@ -39,7 +39,7 @@ use crate::{
     relay::{Arrivals, ServerId},
     remarks::Remarks,
     server_id::PerServer,
-    suggest::{Lookup, Suggest, SuggestionRequest},
+    suggest::{Lookup, Suggest},
     text::{Words, given},
     wire::{self, MessageSelection, SharedWire},
     words,
@@ -551,19 +551,7 @@ impl Host {
                     let found = folder::root(Path::new(&path));
                     self.happen(server, Event::Folder(found));
                 }
-                Effect::Suggest {
-                    field,
-                    name,
-                    text,
-                    others,
-                } => {
-                    self.wanted = Some(SuggestionRequest {
-                        field,
-                        name,
-                        text,
-                        others,
-                    });
-                }
+                Effect::Suggest(wanted) => self.wanted = Some(wanted),
                 Effect::Tell(_) => {}
             }
         }

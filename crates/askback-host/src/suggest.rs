@@ -10,7 +10,7 @@ use std::{
 use askback::{forms::Content, internal::future::BoxFuture};
 use tokio::time::sleep;
 
-use crate::model::Suggestions;
+use crate::model::{SuggestionRequest, Suggestions};
 
 /// How long the user must pause before values are looked up.
 const PAUSE: Duration = Duration::from_millis(120);
@@ -38,15 +38,6 @@ impl Suggest for () {
     ) -> BoxFuture<'_, Option<(Vec<String>, bool)>> {
         Box::pin(ready(None))
     }
-}
-
-/// A request for suggestions: a field, its text, and the values of the other fields.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) struct SuggestionRequest {
-    pub(crate) field: usize,
-    pub(crate) name: String,
-    pub(crate) text: String,
-    pub(crate) others: Content,
 }
 
 /// Looks up suggestions for a form. Results are cached, and only the last request runs.

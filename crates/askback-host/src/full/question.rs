@@ -397,7 +397,7 @@ pub(super) fn kept(
             | Effect::Run(_)
             | Effect::Remember(_)
             | Effect::CheckFolder(_)
-            | Effect::Suggest { .. } => {}
+            | Effect::Suggest(_) => {}
         }
     }
 }

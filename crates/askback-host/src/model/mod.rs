@@ -35,7 +35,7 @@ pub use options::{having, marks, options};
 pub(crate) use sampling::{PERSON, calls, content_of, mode};
 pub use sampling::{Part, Sampling};
 pub use server::{Catalog, Presence, Server};
-pub use step::{Action, Effect, Notice, Permission, Step, Suggestions};
+pub use step::{Action, Effect, Notice, Permission, Step, SuggestionRequest, Suggestions};
 pub use typed::{Typed, TypedChange, TypedValue};
 pub use under_way::{Far, How, UnderWay};
 

@@ -158,7 +158,7 @@ impl Dialog {
                 {
                     question::answered(&mut self.page, desk.asker(), reply, *is_link);
                 }
-                Effect::CheckFolder(_) | Effect::Suggest { .. } => self.again = false,
+                Effect::CheckFolder(_) | Effect::Suggest(_) => self.again = false,
                 Effect::Answer(..) | Effect::Open(_) | Effect::Run(_) | Effect::Remember(_) => {}
             }
         }
