@@ -406,11 +406,3 @@ pub(super) fn whole(desk: &Desk, front: &Front<'_>, page: &mut Page) {
     let mut excerpt = Excerpt::new(page, usize::MAX);
     question::in_full(&mut excerpt, desk.asker(), front.question, 0);
 }
-
-pub(super) fn link_alone(front: &Front<'_>, page: &mut Page) {
-    question::link_alone(page, front);
-}
-
-pub(super) fn link_code(front: &Front<'_>, page: &mut Page) {
-    question::link_code(page, front);
-}

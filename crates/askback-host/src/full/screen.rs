@@ -203,8 +203,8 @@ impl Screen {
                         page.quote(description);
                     }
                 }
-                Wanted::Link => question::link_alone(&front, page),
-                Wanted::Code => question::link_code(&front, page),
+                Wanted::Link => crate::question::link_alone(page, &front),
+                Wanted::Code => crate::question::link_code(page, &front),
             }
         }
         did
