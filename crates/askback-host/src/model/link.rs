@@ -280,18 +280,10 @@ impl Refusal {
 impl fmt::Display for Refusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Malformed(why) => write!(f, "it is not a valid link: {}", text::line(why)),
-            Self::Scheme(scheme) => {
-                write!(
-                    f,
-                    "only https and http are opened, not {}",
-                    text::line(scheme)
-                )
-            }
-            Self::Hidden(c) => write!(f, "it hides a character: <U+{:04X}>", *c as u32),
-            Self::User => f.write_str("it names a user, which can pass for a host"),
-            Self::Long => write!(f, "it is longer than {LONGEST} characters"),
+            Self::Malformed(why) => write!(f, "{}: {}", self.words(), text::line(why)),
+            Self::Scheme(scheme) => write!(f, "{}, not {}", self.words(), text::line(scheme)),
             Self::Repaired { .. } => f.write_str("the browser would change this address"),
+            _ => f.write_str(self.words().as_str()),
         }
     }
 }
