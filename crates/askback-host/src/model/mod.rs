@@ -7,7 +7,6 @@
 mod conversation;
 mod desk;
 mod draft;
-mod folders;
 mod kept;
 pub mod link;
 mod offers;
@@ -29,7 +28,6 @@ use serde::{Deserialize, Serialize};
 pub use conversation::{Change, Conversation, History};
 pub use desk::{Cause, Desk, Event, EventOutcome, Front};
 pub use draft::{Draft, missing, read_field};
-pub use folders::Folders;
 pub use offers::{About, Offer, Offers, OtherLine, ServerOffer};
 pub use options::{having, marks, options};
 pub(crate) use sampling::{PERSON, calls, content_of, mode};
