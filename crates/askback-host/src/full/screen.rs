@@ -411,25 +411,11 @@ impl Screen {
                     _ => Action::Folder(typed),
                 })
             }
-            (
-                Step::Write(_)
-                | Step::Rewrite(..)
-                | Step::Reason
-                | Step::Folders(_)
-                | Step::Returning(_),
-                Key::Ctrl('c'),
-            ) if !self.text.text().is_empty() => {
+            (step, Key::Ctrl('c')) if step.is_typed() && !self.text.text().is_empty() => {
                 self.text.take();
                 Some(Vec::new())
             }
-            (
-                Step::Write(_)
-                | Step::Rewrite(..)
-                | Step::Reason
-                | Step::Folders(_)
-                | Step::Returning(_),
-                key,
-            ) => self.text.press(key).then(Vec::new),
+            (step, key) if step.is_typed() => self.text.press(key).then(Vec::new),
             _ => None,
         }
     }

@@ -330,8 +330,7 @@ impl Ask {
         match self {
             Self::Form { message, .. } | Self::Link { message, .. } => Some(message),
             Self::Arguments { about, .. } => about.as_deref(),
-            Self::Sample(_) | Self::Roots | Self::Retry { .. } | Self::Older { .. } => None,
-            Self::Register { .. } | Self::Client { .. } | Self::SignIn { .. } => None,
+            _ => None,
         }
     }
 
