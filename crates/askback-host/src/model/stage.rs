@@ -370,10 +370,7 @@ fn returning_said(link: Link, question: &Question, said: Action) -> Turn {
 }
 
 fn refused(message: &str, url: &str, refusal: Refusal) -> (Notice, Reply) {
-    let reply = Reply::Declined {
-        by: By::Policy,
-        reason: Some(format!("The link is not opened: {refusal}")),
-    };
+    let reply = refusal.reply();
     let notice = Notice::LinkRefused {
         message: message.to_owned(),
         url: url.to_owned(),
