@@ -73,8 +73,6 @@ pub struct Host {
     wanted: Option<SuggestionRequest>,
     model: Option<Box<dyn Model>>,
     at_work: AtWork,
-    /// Whether Ctrl-C leaves the questions to another front end.
-    leaves_questions: bool,
 }
 
 type Witness = dyn FnMut(&Question, &Reply);
@@ -111,7 +109,6 @@ impl Host {
             wanted: None,
             model: None,
             at_work: AtWork::default(),
-            leaves_questions: false,
         }
     }
 
@@ -128,7 +125,6 @@ impl Host {
 
     /// Makes Ctrl-C end the work even at a question: another front end can answer it.
     pub fn leave_questions(&mut self) {
-        self.leaves_questions = true;
         self.talk.wait_for_questions();
     }
 
@@ -305,7 +301,8 @@ impl Host {
                 did = did(&mut *self.leaf, &self.talk) => {
                     match did {
                         Did::Interrupt
-                            if self.leaves_questions || self.talk.seen().front().is_none() =>
+                            if !self.talk.waits_for_server()
+                                || self.talk.seen().front().is_none() =>
                         {
                             return Err(Interruption);
                         }

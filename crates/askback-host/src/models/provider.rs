@@ -243,10 +243,8 @@ impl Model for Provider {
                 );
                 return Err(words.into());
             };
-            wire.read(&asked?).map_err(|why| ModelError {
-                words: words!("{} sent a reply that cannot be read:", name),
-                quoted: Some(why.into()),
-            })
+            let told = || words!("{} sent a reply that cannot be read:", name);
+            wire.read(&asked?).map_err(|why| failed(told(), why))
         })
     }
 }
@@ -301,20 +299,14 @@ async fn ask(
                 other.to_string(),
             ),
         };
-        ModelError {
-            words,
-            quoted: Some(why.into()),
-        }
+        failed(words, why)
     })?;
     let status = response.status().as_u16();
     let mut body = Vec::new();
-    while let Some(piece) = next_piece(response.body_mut())
-        .await
-        .map_err(|error| ModelError {
-            words: words!("the connection to {} broke:", name.clone()),
-            quoted: Some(error.to_string().into()),
-        })?
-    {
+    while let Some(piece) = next_piece(response.body_mut()).await.map_err(|error| {
+        let words = words!("the connection to {} broke:", name.clone());
+        failed(words, error.to_string())
+    })? {
         if body.len().saturating_add(piece.len()) > most {
             return Err(words!(
                 "the reply of {} is longer than {} bytes",
@@ -331,6 +323,13 @@ async fn ask(
             words: refusal(name.clone(), status),
             quoted: said(&body),
         }),
+    }
+}
+
+fn failed(words: Words, why: String) -> ModelError {
+    ModelError {
+        words,
+        quoted: Some(why.into()),
     }
 }
 
