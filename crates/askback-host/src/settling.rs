@@ -30,7 +30,7 @@ impl Pause {
         self.0.is_some()
     }
 
-    /// Waits for the end of the pause; pending forever if there is none.
+    /// Waits for the end of the pause; pending forever if it did not begin.
     pub(crate) fn poll_over(&mut self, context: &mut Context<'_>) -> Poll<()> {
         let over = match &mut self.0 {
             Some(sleep) => sleep.as_mut().poll(context),

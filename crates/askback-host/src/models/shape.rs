@@ -4,21 +4,11 @@ use askback::protocol::{
     CreateMessageParams, CreateMessageResult, RawJson, RawObject, Role, SamplingBlock,
     SamplingMessage, Tool, ToolChoiceMode, ToolResultContent, ToolUseContent,
 };
-use serde_json::Value;
 
 use crate::{
     content,
     model::{content_of, mode},
 };
-
-pub(super) trait Wire: Send + Sync {
-    fn path(&self) -> &'static str;
-
-    fn write(&self, model: &str, request: &CreateMessageParams) -> Result<Value, Unfit>;
-
-    /// Parses a response. Fails with the message of the parser.
-    fn read(&self, body: &[u8]) -> Result<CreateMessageResult, String>;
-}
 
 /// A feature of a request that the provider does not support.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -38,7 +38,7 @@ struct RuleText<const SAMPLING: bool> {
 struct StepText<const SAMPLING: bool>(Step);
 
 impl<const SAMPLING: bool> RuleText<SAMPLING> {
-    /// Takes the action. Fails if there is none or more than one.
+    /// Takes the action. Fails if there is no action, or more than one.
     fn act(&mut self) -> Result<Act, &'static str> {
         let expected = self.expected.unwrap_or_default();
         let acts = (self.accept.take(), self.reply.take());
