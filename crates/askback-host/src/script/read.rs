@@ -63,10 +63,13 @@ impl<const SAMPLING: bool> RuleText<SAMPLING> {
             }
         };
         if self.reason.is_some() {
-            return Err("`reason` goes with `decline: true` only");
+            return Err("`reason` goes with `decline: true` of a form or link only");
         }
         if self.expected.is_some() && matches!(act, Act::Accept(_) | Act::Says(_)) {
-            return Err("`expected` goes with `decline: true` and `cancel: true` only");
+            return Err(match SAMPLING {
+                true => "`expected` goes with `decline: true` only",
+                false => "`expected` goes with `decline: true` and `cancel: true` only",
+            });
         }
         Ok(act)
     }
