@@ -1,10 +1,10 @@
 //! QR codes for links, for a phone's camera.
 
-use qrcode::{Color, EcLevel, QrCode};
+use qrcode::{EcLevel, QrCode, render::unicode::Dense1x2};
 
 use crate::{
     page::{Page, Style},
-    text::Words,
+    text::{Words, given},
 };
 
 /// The width of the light margin around the code, in modules. QR codes need it to be found.
@@ -32,23 +32,12 @@ fn rows(url: &str, columns: usize) -> Option<Vec<Words>> {
     if whole > columns {
         return None;
     }
-    let is_dark = |x: usize, y: usize| {
-        let within = |at: usize| at.checked_sub(MARGIN).filter(|&at| at < width);
-        match (within(x), within(y)) {
-            (Some(x), Some(y)) => code[(x, y)] == Color::Dark,
-            _ => false,
-        }
-    };
-    let row = |y: usize| {
-        let module = |x: usize| match (is_dark(x, y), is_dark(x, y.saturating_add(1))) {
-            (false, false) => Words::from("█"),
-            (false, true) => Words::from("▀"),
-            (true, false) => Words::from("▄"),
-            (true, true) => Words::from(" "),
-        };
-        Words::join((0..whole).map(module), "")
-    };
-    Some((0..whole).step_by(2).map(row).collect())
+    let mut drawn = code.render::<Dense1x2>();
+    drawn
+        .dark_color(Dense1x2::Light)
+        .light_color(Dense1x2::Dark);
+    let rows = drawn.build();
+    Some(rows.lines().map(|row| given(row).into()).collect())
 }
 
 #[cfg(test)]

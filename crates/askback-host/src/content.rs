@@ -178,11 +178,11 @@ pub(crate) fn blocks_text(content: &[ContentBlock]) -> PeerText {
     blocks(content).into()
 }
 
-fn blocks(content: &[ContentBlock]) -> String {
+pub(crate) fn blocks(content: &[ContentBlock]) -> String {
     content.iter().map(block).collect::<Vec<_>>().join("\n")
 }
 
-pub(crate) fn block(block: &ContentBlock) -> String {
+fn block(block: &ContentBlock) -> String {
     match block {
         ContentBlock::Text(text) => text.text.clone(),
         ContentBlock::Image(image) => bytes(Some(&image.mime_type), &image.data),

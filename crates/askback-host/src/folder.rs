@@ -1,6 +1,9 @@
 //! Folders of this machine as roots.
 
-use std::{fs, path::Path};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
 
 use askback::protocol::Root;
 use url::Url;
@@ -34,16 +37,16 @@ pub fn root(path: &Path) -> Result<Root, Words> {
 
 /// The path of a root, or its URI if it is not a file URI.
 pub fn shown(uri: &str) -> LocalText {
-    let path = Url::parse(uri).ok().and_then(|uri| uri.to_file_path().ok());
-    given(path.map_or_else(|| uri.to_owned(), |path| path.display().to_string()))
+    given(path(uri).map_or_else(|| uri.to_owned(), |path| path.display().to_string()))
 }
 
 /// Whether the folder of a root still exists.
 pub fn is_there(root: &Root) -> bool {
-    let path = Url::parse(&root.uri)
-        .ok()
-        .and_then(|uri| uri.to_file_path().ok());
-    path.is_some_and(|path| path.is_dir())
+    path(&root.uri).is_some_and(|path| path.is_dir())
+}
+
+fn path(uri: &str) -> Option<PathBuf> {
+    Url::parse(uri).ok()?.to_file_path().ok()
 }
 
 #[cfg(test)]

@@ -7,12 +7,12 @@ mod arriving;
 mod changes;
 
 use std::{
-    collections::{BTreeMap, HashMap},
+    collections::HashMap,
     convert::Infallible,
     future::{pending, poll_fn},
     mem,
     path::Path,
-    task::{Context, Poll},
+    task::Poll,
     time::{Duration, SystemTime},
 };
 
@@ -30,7 +30,7 @@ use crate::{
     leaf::{Did, Leaf, LinkOpening},
     model::{
         Action, Asker, Call, Change, Conversation, Desk, Effect, Event, EventOutcome, Permission,
-        Presence, Question, Reply, Server, Step, WorstEnd,
+        Presence, Question, Reply, Server, Step, SuggestionRequest, WorstEnd,
     },
     models::{Model, ModelError},
     page::{Page, Rows, Style, out::Unwritten},
@@ -39,7 +39,7 @@ use crate::{
     relay::{Arrivals, ServerId},
     remarks::Remarks,
     server_id::PerServer,
-    suggest::{Lookup, Suggest, SuggestionRequest},
+    suggest::{Lookup, Suggest},
     text::{Words, given},
     wire::{self, MessageSelection, SharedWire},
     words,
@@ -72,9 +72,6 @@ pub struct Host {
     /// The field of our own question that needs suggestions.
     wanted: Option<SuggestionRequest>,
     model: Option<Box<dyn Model>>,
-    at_work: AtWork,
-    /// Whether Ctrl-C leaves the questions to another front end.
-    leaves_questions: bool,
 }
 
 type Witness = dyn FnMut(&Question, &Reply);
@@ -110,8 +107,6 @@ impl Host {
             ours: None,
             wanted: None,
             model: None,
-            at_work: AtWork::default(),
-            leaves_questions: false,
         }
     }
 
@@ -128,7 +123,6 @@ impl Host {
 
     /// Makes Ctrl-C end the work even at a question: another front end can answer it.
     pub fn leave_questions(&mut self) {
-        self.leaves_questions = true;
         self.talk.wait_for_questions();
     }
 
@@ -305,7 +299,8 @@ impl Host {
                 did = did(&mut *self.leaf, &self.talk) => {
                     match did {
                         Did::Interrupt
-                            if self.leaves_questions || self.talk.seen().front().is_none() =>
+                            if !self.talk.waits_for_server()
+                                || self.talk.seen().front().is_none() =>
                         {
                             return Err(Interruption);
                         }
@@ -329,7 +324,7 @@ impl Host {
                     self.catch_up();
                     return Ok(done);
                 }
-                (server, reply) = self.at_work.replied() => self.replied(server, reply),
+                (server, reply) = replied(&mut self.served) => self.replied(server, reply),
                 () = sleep_until(held_until.unwrap_or(self.began)), if held_until.is_some() => {
                     self.release_stderr();
                 }
@@ -374,7 +369,7 @@ impl Host {
             self.show(Some(prompt));
             tokio::select! {
                 Some((server, arrival)) = self.arrivals.recv() => self.arrive(server, arrival),
-                (server, reply) = self.at_work.replied() => self.replied(server, reply),
+                (server, reply) = replied(&mut self.served) => self.replied(server, reply),
                 did = did(&mut *self.leaf, &self.talk) => match did {
                     did if self.talk.seen().front().is_some() => self.did(did),
                     Did::Line(line) => {
@@ -406,7 +401,7 @@ impl Host {
             }
             tokio::select! {
                 Some((server, arrival)) = self.arrivals.recv() => self.arrive(server, arrival),
-                (server, reply) = self.at_work.replied() => self.replied(server, reply),
+                (server, reply) = replied(&mut self.served) => self.replied(server, reply),
                 did = did(&mut *self.leaf, &self.talk) => self.did(did),
                 found = lookup.found() => self.happen(server, Event::Suggested(found)),
             }
@@ -504,7 +499,13 @@ impl Host {
             self.changed.note_folders();
         }
         let desk = self.talk.server(server).desk();
-        let at_work = self.at_work.look(server, desk);
+        let at_work = desk
+            .front()
+            .filter(|front| matches!(front.step, Step::Running(_)))
+            .map(|front| front.id);
+        // A request is cancelled if its question is no longer the current one.
+        let work = &mut self.served.get_mut(server).work;
+        *work = work.take().filter(|(id, _)| Some(*id) == at_work);
         self.leaf.happened(desk, &happened);
         if let Some(front) = desk.front().map(|front| front.id) {
             self.note_typed(server, front);
@@ -527,7 +528,7 @@ impl Host {
                 Effect::Run(request) => {
                     if let (Some(id), Some(model)) = (at_work, &self.model) {
                         let running = model.reply(*request);
-                        self.at_work.start(server, id, running);
+                        self.served.get_mut(server).work = Some((id, running));
                     }
                 }
                 Effect::Remember(permission) => {
@@ -551,19 +552,7 @@ impl Host {
                     let found = folder::root(Path::new(&path));
                     self.happen(server, Event::Folder(found));
                 }
-                Effect::Suggest {
-                    field,
-                    name,
-                    text,
-                    others,
-                } => {
-                    self.wanted = Some(SuggestionRequest {
-                        field,
-                        name,
-                        text,
-                        others,
-                    });
-                }
+                Effect::Suggest(wanted) => self.wanted = Some(wanted),
                 Effect::Tell(_) => {}
             }
         }
@@ -581,6 +570,8 @@ pub(crate) struct ServerWork {
     pub(crate) remarks: Remarks,
     pub(crate) keep: Option<Box<Keep>>,
     pub(crate) wire: Option<SharedWire>,
+    /// The running model request, with its question.
+    work: Option<(u64, Work)>,
 }
 
 impl ServerWork {
@@ -589,6 +580,7 @@ impl ServerWork {
             remarks: Remarks::new(limits),
             keep: None,
             wire: None,
+            work: None,
         }
     }
 
@@ -608,41 +600,20 @@ type Work = BoxFuture<'static, ModelReply>;
 
 type ModelReply = Result<CreateMessageResult, ModelError>;
 
-/// The running model requests, with their question. At most one per server.
-#[derive(Default)]
-pub(crate) struct AtWork(BTreeMap<ServerId, (u64, Work)>);
-
-impl AtWork {
-    pub(crate) fn start(&mut self, server: ServerId, id: u64, work: Work) {
-        self.0.insert(server, (id, work));
-    }
-
-    /// Cancels a request if its question is no longer the current one. Returns the current question
-    /// if it needs a model.
-    pub(crate) fn look(&mut self, server: ServerId, desk: &Desk) -> Option<u64> {
-        let front = desk.front();
-        let wanted = front.filter(|front| matches!(front.step, Step::Running(_)));
-        let wanted = wanted.map(|front| front.id);
-        self.0
-            .retain(|of, (id, _)| *of != server || Some(*id) == wanted);
-        wanted
-    }
-
-    /// Waits for a reply, and returns its server. Pending forever if no request is running.
-    pub(crate) async fn replied(&mut self) -> (ServerId, ModelReply) {
-        let (server, reply) = poll_fn(|context| self.poll_replied(context)).await;
-        self.0.remove(&server);
-        (server, reply)
-    }
-
-    fn poll_replied(&mut self, context: &mut Context<'_>) -> Poll<(ServerId, ModelReply)> {
-        for (server, (_, work)) in &mut self.0 {
-            if let Poll::Ready(reply) = work.as_mut().poll(context) {
-                return Poll::Ready((*server, reply));
+/// Waits for the reply of a model, and returns its server. Pending forever if no request is running.
+async fn replied(served: &mut PerServer<ServerWork>) -> (ServerId, ModelReply) {
+    poll_fn(|context| {
+        for (server, served) in served.all_mut() {
+            if let Some((_, work)) = &mut served.work
+                && let Poll::Ready(reply) = work.as_mut().poll(context)
+            {
+                served.work = None;
+                return Poll::Ready((server, reply));
             }
         }
         Poll::Pending
-    }
+    })
+    .await
 }
 
 /// After this time, the screen says what the user waits for.

@@ -23,10 +23,10 @@ use crate::{
 pub struct Leaves {
     /// The text outside of questions that no front end has yet.
     page: Page,
-    first: Box<dyn Leaf>,
-    others: Vec<Box<dyn Leaf>>,
-    /// The index of the last active front end in `others`; `None` for the first.
-    last: Option<usize>,
+    /// At least one. If one of them is a terminal, it is the first.
+    all: Vec<Box<dyn Leaf>>,
+    /// The index of the last active front end.
+    last: usize,
 }
 
 impl Leaves {
@@ -34,9 +34,8 @@ impl Leaves {
     pub fn new(mut first: Box<dyn Leaf>, others: Vec<Box<dyn Leaf>>) -> Self {
         Self {
             page: first.page().another(),
-            first,
-            others,
-            last: None,
+            all: [first].into_iter().chain(others).collect(),
+            last: 0,
         }
     }
 
@@ -45,24 +44,13 @@ impl Leaves {
         if self.page.is_empty() {
             return;
         }
-        let empty = self.first.page().another();
+        let empty = self.page.another();
         let page = std::mem::replace(&mut self.page, empty);
-        self.all().for_each(|leaf| leaf.page().append(&page));
+        self.each(|leaf| leaf.page().append(&page));
     }
 
-    /// The last active front end.
-    fn last(&self) -> &dyn Leaf {
-        let last = self.last.and_then(|at| self.others.get(at));
-        &**last.unwrap_or(&self.first)
-    }
-
-    fn all(&mut self) -> impl Iterator<Item = &mut Box<dyn Leaf>> {
-        std::iter::once(&mut self.first).chain(&mut self.others)
-    }
-
-    fn known(&self) -> impl Iterator<Item = &dyn Leaf> {
-        let others = self.others.iter().map(|leaf| &**leaf);
-        std::iter::once(&*self.first).chain(others)
+    fn each(&mut self, does: impl FnMut(&mut Box<dyn Leaf>)) {
+        self.all.iter_mut().for_each(does);
     }
 }
 
@@ -73,50 +61,45 @@ fn is_redraw(did: &Did) -> bool {
 
 impl Leaf for Leaves {
     fn poll_did(&mut self, talk: &Conversation, context: &mut Context<'_>) -> Poll<Did> {
-        for (at, leaf) in self.others.iter_mut().enumerate() {
+        for (at, leaf) in self.all.iter_mut().enumerate().rev() {
             if let Poll::Ready(did) = leaf.poll_did(talk, context) {
                 if !is_redraw(&did) {
-                    self.last = Some(at);
+                    self.last = at;
                 }
                 return Poll::Ready(did);
             }
         }
-        let did = self.first.poll_did(talk, context);
-        if matches!(&did, Poll::Ready(did) if !is_redraw(did)) {
-            self.last = None;
-        }
-        did
+        Poll::Pending
     }
 
     fn happened(&mut self, desk: &Desk, happened: &EventOutcome) {
         self.pass_on();
-        self.all().for_each(|leaf| leaf.happened(desk, happened));
+        self.each(|leaf| leaf.happened(desk, happened));
     }
 
     fn remark(&mut self, desk: &Desk, remark: Remark) -> Option<Remark> {
         self.pass_on();
-        for leaf in &mut self.others {
+        for leaf in &mut self.all[1..] {
             // Only the first reports remarks that it drops.
             let _ = leaf.remark(desk, remark.clone());
         }
-        self.first.remark(desk, remark)
+        self.all[0].remark(desk, remark)
     }
 
     fn tell(&mut self, words: Words) {
         self.pass_on();
-        self.all().for_each(|leaf| leaf.tell(words.clone()));
+        self.each(|leaf| leaf.tell(words.clone()));
     }
 
     /// Opens the link at the front end where the user agreed.
     fn open(&mut self, url: &str) -> LinkOpening {
         self.pass_on();
-        let last = self.last.and_then(|at| self.others.get_mut(at));
-        last.unwrap_or(&mut self.first).open(url)
+        self.all[self.last].open(url)
     }
 
     fn show(&mut self, talk: &Conversation, prompt: Option<&Words>) {
         self.pass_on();
-        self.all().for_each(|leaf| leaf.show(talk, prompt));
+        self.each(|leaf| leaf.show(talk, prompt));
     }
 
     fn page(&mut self) -> &mut Page {
@@ -125,52 +108,52 @@ impl Leaf for Leaves {
 
     fn print(&mut self, rows: Rows) -> Result<(), Unwritten> {
         self.pass_on();
-        for leaf in &mut self.others {
+        for leaf in &mut self.all[1..] {
             leaf.print(rows.unstyled())?;
         }
-        self.first.print(rows)
+        self.all[0].print(rows)
     }
 
     fn result(&mut self, desk: &Desk, call: &Call, outcome: &CallOutcome) {
         self.pass_on();
-        self.all().for_each(|leaf| leaf.result(desk, call, outcome));
+        self.each(|leaf| leaf.result(desk, call, outcome));
     }
 
     fn wire(&mut self, server: ServerId, wire: &SharedWire) {
-        self.all().for_each(|leaf| leaf.wire(server, wire));
+        self.each(|leaf| leaf.wire(server, wire));
     }
 
     fn tasks(&mut self, tasks: &Tasks) {
-        self.all().for_each(|leaf| leaf.tasks(tasks));
+        self.each(|leaf| leaf.tasks(tasks));
     }
 
     fn shows_offers(&self) -> bool {
-        self.known().any(Leaf::shows_offers)
+        self.all.iter().any(|leaf| leaf.shows_offers())
     }
 
     fn shows_waiting(&self) -> bool {
-        self.first.shows_waiting()
+        self.all[0].shows_waiting()
     }
 
     fn renderer(&self) -> Renderer {
-        self.last().renderer()
+        self.all[self.last].renderer()
     }
 
     fn drawn(&self) -> Option<SystemTime> {
-        self.last().drawn()
+        self.all[self.last].drawn()
     }
 
     fn is_person(&self) -> bool {
-        self.known().any(Leaf::is_person)
+        self.all.iter().any(|leaf| leaf.is_person())
     }
 
     fn ended(&self) -> WorstEnd {
-        let ended = self.known().map(Leaf::ended);
+        let ended = self.all.iter().map(|leaf| leaf.ended());
         ended.max().unwrap_or(WorstEnd::Answered)
     }
 
     fn end(&mut self) {
         self.pass_on();
-        self.all().for_each(|leaf| leaf.end());
+        self.each(|leaf| leaf.end());
     }
 }

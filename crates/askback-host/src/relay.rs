@@ -148,10 +148,7 @@ impl Relay {
 
     /// Asks the user a question of this program, outside of any call.
     pub async fn confirm(&self, question: Question) -> Reply {
-        let (waiting, replied) = self.put(None, question, None);
-        let reply = replied.await;
-        std::mem::forget(waiting);
-        reply.map_or(Reply::Cancelled(Why::Nobody), |shown| shown.reply)
+        self.ask(None, question, None).await.reply
     }
 
     /// Shows a line about a message.
@@ -193,7 +190,23 @@ impl Relay {
     /// If the reply is not for a form.
     pub async fn fill(self, form: HostQuestion<ElicitFormParams>) -> Result<ElicitResult> {
         let question = ElicitParams::Form(form.request.clone());
-        let shown = self.reply_to_form(form, None).await;
+        self.elicit(form.with(question)).await
+    }
+
+    /// Asks the user to open a link.
+    ///
+    /// # Errors
+    ///
+    /// If the reply is not for a link.
+    pub async fn open(self, link: HostQuestion<ElicitUrlParams>) -> Result<ElicitResult> {
+        let question = ElicitParams::Url(link.request.clone());
+        self.elicit(link.with(question)).await
+    }
+
+    async fn elicit(&self, asked: HostQuestion<ElicitParams>) -> Result<ElicitResult> {
+        let question = asked.request.clone();
+        let request = InputRequest::Elicit(question.clone());
+        let shown = self.reply_to(asked.with(request), None).await;
         self.elicited(&question, shown)
     }
 
@@ -215,54 +228,6 @@ impl Relay {
             }
         }
         Ok(answer)
-    }
-
-    async fn reply_to_form(
-        &self,
-        form: HostQuestion<ElicitFormParams>,
-        link: Option<QuestionLink>,
-    ) -> ShownReply {
-        let ask = Ask::Form {
-            message: form.request.message.clone(),
-            schema: FormSchema::clone(&form.request.requested_schema),
-        };
-        self.ask(form, ask, link).await
-    }
-
-    /// Asks the user to open a link.
-    ///
-    /// # Errors
-    ///
-    /// If the reply is not for a link.
-    pub async fn open(self, link: HostQuestion<ElicitUrlParams>) -> Result<ElicitResult> {
-        let question = ElicitParams::Url(link.request.clone());
-        let shown = self.reply_to_link(link, None).await;
-        self.elicited(&question, shown)
-    }
-
-    async fn reply_to_link(
-        &self,
-        link: HostQuestion<ElicitUrlParams>,
-        program: Option<QuestionLink>,
-    ) -> ShownReply {
-        let visit = link.call.filter(|_| link.retried).map(|call| Visit {
-            server: self.server,
-            call,
-            key: link.key.clone(),
-            url: link.request.url.clone(),
-        });
-        let ask = Ask::Link {
-            message: link.request.message.clone(),
-            url: link.request.url.clone(),
-            id: link.request.elicitation_id.clone(),
-            retried: link.retried,
-            again: visit.as_ref().is_some_and(|visit| self.leaves(visit)),
-        };
-        let shown = self.ask(link, ask, program).await;
-        if let (Reply::Link, Some(visit)) = (&shown.reply, visit) {
-            self.visits(visit);
-        }
-        shown
     }
 
     /// Asks a question of any kind. If no user answered, the answer says so.
@@ -305,8 +270,8 @@ impl Relay {
         self,
         request: HostQuestion<CreateMessageParams>,
     ) -> Result<CreateMessageResult> {
-        let ask = Ask::Sample(Box::new(request.request.clone()));
-        sampled(self.ask(request, ask, None).await.reply)
+        let asked = InputRequest::Sample(Box::new(request.request.clone()));
+        sampled(self.reply_to(request.with(asked), None).await.reply)
     }
 
     /// Asks the user for folders.
@@ -315,25 +280,54 @@ impl Relay {
     ///
     /// If the user declines or cancels.
     pub async fn roots(self, request: HostQuestion<RequestParams>) -> Result<Vec<Root>> {
-        listed(self.ask(request, Ask::Roots, None).await.reply)
+        let asked = InputRequest::Roots(request.request.clone());
+        listed(self.reply_to(request.with(asked), None).await.reply)
     }
 
     /// Asks a question. `link` connects it with the program that holds it.
     pub(crate) async fn reply_to(
         &self,
-        question: HostQuestion,
+        asked: HostQuestion,
         link: Option<QuestionLink>,
     ) -> ShownReply {
-        match question.request.clone() {
-            InputRequest::Elicit(ElicitParams::Form(form)) => {
-                self.reply_to_form(question.with(form), link).await
-            }
-            InputRequest::Elicit(ElicitParams::Url(url)) => {
-                self.reply_to_link(question.with(url), link).await
-            }
-            InputRequest::Sample(request) => self.ask(question, Ask::Sample(request), link).await,
-            InputRequest::Roots(_) => self.ask(question, Ask::Roots, link).await,
+        let call = asked.call.filter(|_| asked.retried);
+        let visit = match (&asked.request, call) {
+            (InputRequest::Elicit(ElicitParams::Url(url)), Some(call)) => Some(Visit {
+                server: self.server,
+                call,
+                key: asked.key.clone(),
+                url: url.url.clone(),
+            }),
+            _ => None,
+        };
+        let ask = match asked.request {
+            InputRequest::Elicit(ElicitParams::Form(form)) => Ask::Form {
+                message: form.message,
+                schema: FormSchema::clone(&form.requested_schema),
+            },
+            InputRequest::Elicit(ElicitParams::Url(url)) => Ask::Link {
+                message: url.message,
+                url: url.url,
+                id: url.elicitation_id,
+                retried: asked.retried,
+                again: visit.as_ref().is_some_and(|visit| self.leaves(visit)),
+            },
+            InputRequest::Sample(request) => Ask::Sample(request),
+            InputRequest::Roots(_) => Ask::Roots,
+        };
+        let question = Question {
+            call: asked.target.map(|target| {
+                let call = self::call(target);
+                self.tasks.named(self.server, asked.call, call)
+            }),
+            key: asked.key,
+            ask,
+        };
+        let shown = self.ask(asked.server.map(claims), question, link).await;
+        if let (Reply::Link, Some(visit)) = (&shown.reply, visit) {
+            self.visits(visit);
         }
+        shown
     }
 
     pub(crate) fn response(
@@ -365,21 +359,13 @@ impl Relay {
         self.send(Arrival::Typed(question, fields));
     }
 
-    async fn ask<Q>(
+    async fn ask(
         &self,
-        asked: HostQuestion<Q>,
-        ask: Ask,
+        claims: Option<Claims>,
+        question: Question,
         link: Option<QuestionLink>,
     ) -> ShownReply {
-        let question = Question {
-            call: asked.target.map(|target| {
-                let call = call(target);
-                self.tasks.named(self.server, asked.call, call)
-            }),
-            key: asked.key,
-            ask,
-        };
-        let (waiting, replied) = self.put(asked.server.map(claims), question, link);
+        let (waiting, replied) = self.put(claims, question, link);
         // The front end is gone.
         let reply = replied.await.unwrap_or(ShownReply {
             reply: Reply::Cancelled(Why::Nobody),

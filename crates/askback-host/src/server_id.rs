@@ -11,48 +11,37 @@ impl ServerId {
 
 /// One value for each server. There is at least one server.
 #[derive(Debug)]
-pub(crate) struct PerServer<T> {
-    first: T,
-    others: Vec<T>,
-}
+pub(crate) struct PerServer<T>(Vec<T>);
 
 impl<T> PerServer<T> {
     /// Creates the list with the value of the first server.
     pub(crate) fn new(first: T) -> Self {
-        Self {
-            first,
-            others: Vec::new(),
-        }
+        Self(vec![first])
     }
 
     /// Adds the value of another server and returns the server's number.
     pub(crate) fn add(&mut self, other: T) -> ServerId {
-        self.others.push(other);
-        ServerId(self.others.len())
+        self.0.push(other);
+        ServerId(self.0.len().saturating_sub(1))
     }
 
-    /// The value of a server, whose number came from [`PerServer::add`].
+    /// The value of a server, or of the first one if the number is unknown.
     pub(crate) fn get(&self, server: ServerId) -> &T {
-        let others = server.0.checked_sub(1);
-        let other = others.and_then(|at| self.others.get(at));
-        other.unwrap_or(&self.first)
+        self.0.get(server.0).unwrap_or(&self.0[0])
     }
 
     pub(crate) fn get_mut(&mut self, server: ServerId) -> &mut T {
-        let others = server.0.checked_sub(1);
-        match others.and_then(|at| self.others.get_mut(at)) {
-            Some(other) => other,
-            None => &mut self.first,
-        }
+        let is_known = server.0 < self.0.len();
+        &mut self.0[if is_known { server.0 } else { 0 }]
     }
 
     pub(crate) fn all(&self) -> impl Iterator<Item = (ServerId, &T)> {
-        let all = std::iter::once(&self.first).chain(&self.others);
-        all.enumerate().map(|(at, it)| (ServerId(at), it))
+        let all = self.0.iter().enumerate();
+        all.map(|(at, it)| (ServerId(at), it))
     }
 
     pub(crate) fn all_mut(&mut self) -> impl Iterator<Item = (ServerId, &mut T)> {
-        let all = std::iter::once(&mut self.first).chain(&mut self.others);
-        all.enumerate().map(|(at, it)| (ServerId(at), it))
+        let all = self.0.iter_mut().enumerate();
+        all.map(|(at, it)| (ServerId(at), it))
     }
 }

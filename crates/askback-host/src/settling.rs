@@ -17,12 +17,38 @@ const SILENCE: Duration = Duration::from_millis(600);
 /// How long a review ignores keys: a repeated Enter would send values that the user has not seen.
 const BLINK: Duration = Duration::from_millis(250);
 
+/// A pause that can be started again at any time.
+#[derive(Debug, Default)]
+pub(crate) struct Pause(Option<Pin<Box<Sleep>>>);
+
+impl Pause {
+    pub(crate) fn begin(&mut self, duration: Duration) {
+        self.0 = Some(Box::pin(sleep(duration)));
+    }
+
+    pub(crate) fn goes_on(&self) -> bool {
+        self.0.is_some()
+    }
+
+    /// Waits for the end of the pause; pending forever if it did not begin.
+    pub(crate) fn poll_over(&mut self, context: &mut Context<'_>) -> Poll<()> {
+        let over = match &mut self.0 {
+            Some(sleep) => sleep.as_mut().poll(context),
+            None => Poll::Pending,
+        };
+        if over.is_ready() {
+            self.0 = None;
+        }
+        over
+    }
+}
+
 /// Whether the question on the screen is too new to accept keys.
 #[derive(Debug, Default)]
 pub(crate) struct Settling {
     /// The question on the screen and its turn.
     shown: Option<(u64, u64)>,
-    silence: Option<Pin<Box<Sleep>>>,
+    silence: Pause,
     /// Whether the wait follows a step of the user. The user's own questions then wait, too.
     blinks: bool,
     /// Whether the question went away and no key was accepted since. Keys are still meant for it.
@@ -44,7 +70,8 @@ impl Settling {
     }
 
     pub(crate) fn blink(&mut self) {
-        (self.silence, self.blinks) = (Some(Box::pin(sleep(BLINK))), true);
+        self.silence.begin(BLINK);
+        self.blinks = true;
     }
 
     /// Records what is on the screen. After a question, a line waits as well if it was started
@@ -56,13 +83,16 @@ impl Settling {
             let front = desk.front();
             self.is_gone &= front.is_none();
             let settles = front.map_or(has_begun || self.is_gone, |front| !is_of_person(&front));
-            self.silence = settles.then(|| Box::pin(sleep(SILENCE)));
+            self.silence = Pause::default();
+            if settles {
+                self.begin();
+            }
             self.blinks = false;
         }
     }
 
     pub(crate) fn goes_on(&self) -> bool {
-        self.silence.is_some()
+        self.silence.goes_on()
     }
 
     /// Whether the user has not seen the current question for long enough to answer it. The user's
@@ -84,7 +114,7 @@ impl Settling {
     }
 
     pub(crate) fn end(&mut self) {
-        (self.shown, self.silence, self.is_gone, self.blinks) = (None, None, false, false);
+        *self = Self::default();
     }
 
     pub(crate) fn pressed(&mut self) {
@@ -95,17 +125,14 @@ impl Settling {
 
     /// Starts the wait again.
     pub(crate) fn begin(&mut self) {
-        self.silence = Some(Box::pin(sleep(SILENCE)));
+        self.silence.begin(SILENCE);
     }
 
     /// Waits until keys are accepted; pending forever if they already are.
     pub(crate) fn poll_over(&mut self, context: &mut Context<'_>) -> Poll<()> {
-        let over = match &mut self.silence {
-            Some(silence) => silence.as_mut().poll(context),
-            None => Poll::Pending,
-        };
+        let over = self.silence.poll_over(context);
         if over.is_ready() {
-            (self.silence, self.is_gone, self.blinks) = (None, false, false);
+            (self.is_gone, self.blinks) = (false, false);
         }
         over
     }

@@ -89,9 +89,7 @@ pub fn run<T>(runtime: &Runtime, program: impl Future<Output = T>) -> Result<T, 
             Signals::new()
         };
         // A thread of its own, because the program may block its runtime.
-        if let Some(listening) = listening {
-            thread::spawn(move || signals.block_on(listen(listening)));
-        }
+        thread::spawn(move || signals.block_on(listen(listening)));
     }
     runtime.block_on(async {
         let ran = {
@@ -209,7 +207,7 @@ struct Signals(Vec<(Signal, tokio::signal::unix::Signal)>);
 
 #[cfg(unix)]
 impl Signals {
-    fn new() -> Option<Self> {
+    fn new() -> Self {
         use tokio::signal::unix::{SignalKind, signal};
 
         let ignored = ignored();
@@ -224,7 +222,7 @@ impl Signals {
             u32::try_from(bit).is_ok_and(|bit| ignored.checked_shr(bit).unwrap_or(0) & 1 == 0)
         });
         let signals = wanted.filter_map(|(it, kind)| Some((it, signal(kind).ok()?)));
-        Some(Self(signals.collect()))
+        Self(signals.collect())
     }
 
     async fn next(&mut self) -> Signal {
@@ -256,8 +254,8 @@ struct Signals(());
 
 #[cfg(not(unix))]
 impl Signals {
-    fn new() -> Option<Self> {
-        Some(Self(()))
+    fn new() -> Self {
+        Self(())
     }
 
     async fn next(&mut self) -> Signal {

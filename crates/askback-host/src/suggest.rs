@@ -10,7 +10,7 @@ use std::{
 use askback::{forms::Content, internal::future::BoxFuture};
 use tokio::time::sleep;
 
-use crate::model::Suggestions;
+use crate::model::{SuggestionRequest, Suggestions};
 
 /// How long the user must pause before values are looked up.
 const PAUSE: Duration = Duration::from_millis(120);
@@ -40,15 +40,6 @@ impl Suggest for () {
     }
 }
 
-/// A request for suggestions: a field, its text, and the values of the other fields.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) struct SuggestionRequest {
-    pub(crate) field: usize,
-    pub(crate) name: String,
-    pub(crate) text: String,
-    pub(crate) others: Content,
-}
-
 /// Looks up suggestions for a form. Results are cached, and only the last request runs.
 pub(crate) struct Lookup<'a> {
     suggest: &'a dyn Suggest,
@@ -56,8 +47,11 @@ pub(crate) struct Lookup<'a> {
     running: Option<SourceWork<'a>>,
 }
 
+/// The values, and whether there are more.
+type FoundValues = (Vec<String>, bool);
+
 /// A running lookup. Its result is `None` if the lookup failed.
-type SourceWork<'a> = Pin<Box<dyn Future<Output = (SuggestionRequest, Option<Suggestions>)> + 'a>>;
+type SourceWork<'a> = Pin<Box<dyn Future<Output = (SuggestionRequest, Option<FoundValues>)> + 'a>>;
 
 impl<'a> Lookup<'a> {
     pub(crate) fn new(suggest: &'a dyn Suggest) -> Self {
@@ -86,36 +80,30 @@ impl<'a> Lookup<'a> {
         };
         let (wanted, found) = running.await;
         self.running = None;
-        match found {
-            Some(found) => {
-                self.known.truncate(KNOWN.saturating_sub(1));
-                self.known.push_front((wanted, found.clone()));
-                found
-            }
-            // A failed lookup is not cached.
-            None => suggestions(wanted, (Vec::new(), false)),
+        let is_known = found.is_some();
+        let (values, has_more) = found.unwrap_or_default();
+        let found = Suggestions {
+            field: wanted.field,
+            text: wanted.text.clone(),
+            values,
+            has_more,
+        };
+        // A failed lookup is not cached.
+        if is_known {
+            self.known.truncate(KNOWN.saturating_sub(1));
+            self.known.push_front((wanted, found.clone()));
         }
+        found
     }
 }
 
 async fn look_up(
     suggest: &dyn Suggest,
     wanted: SuggestionRequest,
-) -> (SuggestionRequest, Option<Suggestions>) {
+) -> (SuggestionRequest, Option<FoundValues>) {
     sleep(PAUSE).await;
     let SuggestionRequest {
         name, text, others, ..
     } = wanted.clone();
-    let found = suggest.suggest(name, text, others).await;
-    let found = found.map(|found| suggestions(wanted.clone(), found));
-    (wanted, found)
-}
-
-fn suggestions(wanted: SuggestionRequest, (values, has_more): (Vec<String>, bool)) -> Suggestions {
-    Suggestions {
-        field: wanted.field,
-        text: wanted.text,
-        values,
-        has_more,
-    }
+    (wanted, suggest.suggest(name, text, others).await)
 }

@@ -34,14 +34,8 @@ pub struct Tasks(Arc<Mutex<Board>>);
 #[derive(Debug, Default)]
 struct Board {
     last: u32,
-    all: BTreeMap<u32, Entry>,
+    all: BTreeMap<u32, Task>,
     watched: Option<u32>,
-}
-
-#[derive(Debug)]
-struct Entry {
-    call: CallId,
-    task: Task,
 }
 
 /// A call in the background.
@@ -57,6 +51,7 @@ pub struct Task {
     pub message: Option<PeerText>,
     /// The progress and, if known, the total.
     pub progress: Option<(f64, Option<f64>)>,
+    call: CallId,
     began: Instant,
     took: Option<Duration>,
 }
@@ -91,18 +86,19 @@ impl Tasks {
             standing: Standing::Working,
             message: None,
             progress: None,
+            call,
             began: Instant::now(),
             took: None,
         };
-        board.all.insert(number, Entry { call, task });
+        board.all.insert(number, task);
         number
     }
 
     /// Sets the final status of a task.
     pub fn end(&self, number: u32, standing: Standing) {
-        if let Some(entry) = self.lock().all.get_mut(&number) {
-            entry.task.standing = standing;
-            entry.task.took = Some(entry.task.began.elapsed());
+        if let Some(task) = self.lock().all.get_mut(&number) {
+            task.standing = standing;
+            task.took = Some(task.began.elapsed());
         }
     }
 
@@ -113,16 +109,12 @@ impl Tasks {
 
     /// The task with this number.
     pub fn get(&self, number: u32) -> Option<Task> {
-        let board = self.lock();
-        board.all.get(&number).map(|entry| entry.task.clone())
+        self.lock().all.get(&number).cloned()
     }
 
     /// All tasks with their numbers.
     pub fn all(&self) -> Vec<(u32, Task)> {
-        let board = self.lock();
-        let all = board.all.iter();
-        all.map(|(number, entry)| (*number, entry.task.clone()))
-            .collect()
+        self.lock().all.clone().into_iter().collect()
     }
 
     /// The call of a question, as a task if it runs in the background.
@@ -144,8 +136,8 @@ impl Tasks {
             return Some(event);
         };
         let is_watched = board.watched == Some(number);
-        if let Some(entry) = board.all.get_mut(&number) {
-            entry.task.hear(&event);
+        if let Some(task) = board.all.get_mut(&number) {
+            task.hear(&event);
         }
         is_watched.then_some(event)
     }
@@ -159,17 +151,12 @@ impl Board {
     fn number(&self, server: ServerId, call: CallId) -> Option<u32> {
         let mut all = self.all.iter();
         // The call ids start again after a server restart, so only running tasks match.
-        let is_it = |entry: &Entry| {
-            entry.task.server == server && entry.call == call && entry.task.is_at_work()
-        };
-        all.find_map(|(number, entry)| is_it(entry).then_some(*number))
+        let is_it = |task: &Task| task.server == server && task.call == call && task.is_at_work();
+        all.find_map(|(number, task)| is_it(task).then_some(*number))
     }
 
     fn forget(&mut self) {
-        let ended = self
-            .all
-            .iter()
-            .filter(|(_, entry)| !entry.task.is_at_work());
+        let ended = self.all.iter().filter(|(_, task)| !task.is_at_work());
         let ended: Vec<_> = ended.map(|(number, _)| *number).collect();
         if let (true, Some(oldest)) = (ended.len() >= KEPT, ended.first()) {
             self.all.remove(oldest);

@@ -367,13 +367,7 @@ fn kind(question: &Question) -> &'static str {
         Ask::Form { .. } => "a form",
         Ask::Link { .. } => "a link",
         Ask::Sample(_) => "sampling",
-        Ask::Roots
-        | Ask::Arguments { .. }
-        | Ask::Retry { .. }
-        | Ask::Older { .. }
-        | Ask::Register { .. }
-        | Ask::Client { .. }
-        | Ask::SignIn { .. } => "roots",
+        _ => "roots",
     }
 }
 

@@ -11,10 +11,10 @@ use std::{
 use askback::protocol::{LoggingLevel, Root};
 use askback_host::{
     folder,
-    model::{Folders, Permission},
+    model::Permission,
     page::Style,
     remarks,
-    text::Words,
+    text::{Words, given},
     words,
 };
 use tokio::{task::spawn_blocking, time::sleep};
@@ -27,21 +27,27 @@ use crate::{error::Error, session::Session};
 const EVERY: Duration = Duration::from_secs(1);
 
 fn choose(
-    folders: &mut Folders,
+    folders: &mut Vec<PathBuf>,
     set: &[String],
     action: Option<&RootsAction>,
 ) -> Result<(), Words> {
     match action {
-        None => *folders = Folders::of(all(set)?),
-        Some(RootsAction::Clear) => *folders = Folders::default(),
+        None => *folders = all(set)?,
+        Some(RootsAction::Clear) => folders.clear(),
         Some(RootsAction::Add { folders: paths }) => {
-            all(paths)?.into_iter().for_each(|path| folders.add(path));
+            for path in all(paths)? {
+                if !folders.contains(&path) {
+                    folders.push(path);
+                }
+            }
         }
         Some(RootsAction::Remove { folders: paths }) => {
             for path in paths {
                 // A folder that no longer exists can be removed, too.
                 let path = fs::canonicalize(path).unwrap_or_else(|_| PathBuf::from(path));
-                folders.remove(&path)?;
+                let at = folders.iter().position(|it| *it == path);
+                let at = at.ok_or_else(|| words!("{} is not shared", given(path.display())))?;
+                folders.remove(at);
             }
         }
     }
@@ -115,16 +121,12 @@ impl Repl<'_> {
         action: Option<&RootsAction>,
     ) -> Result<(), Error> {
         if !set.is_empty() || action.is_some() {
-            let server = self.session.host.server();
-            let mut folders = match server.desk().shared() {
-                // The user chose them by answering yes.
-                Some(shared) => Folders::of(paths(shared)),
-                None => server.folders().clone(),
-            };
+            let shared = self.session.host.desk().shared();
+            let mut folders = paths(shared.unwrap_or_default());
             choose(&mut folders, set, action).map_err(Error::usage)?;
-            let roots = folders.chosen().iter().map(|path| folder::root(path));
+            let roots = folders.iter().map(|path| folder::root(path));
             let roots = roots.collect::<Result<_, _>>().map_err(Error::usage)?;
-            self.session.host.share(folders, roots);
+            self.session.host.share(roots);
             self.session.client.roots_changed();
         }
         let shared = self.session.host.desk().shared().map(<[_]>::to_vec);
@@ -241,7 +243,7 @@ mod tests {
                 .map(|name| base.join(name).display().to_string())
                 .collect()
         };
-        let mut folders = Folders::default();
+        let mut folders = Vec::new();
         let mut check = |set: &str, action: Option<RootsAction>, expected: Result<&str, &str>| {
             let changed = choose(&mut folders, &words(set), action.as_ref());
             let changed = changed.map_err(|error| error.as_str().to_owned());
@@ -249,7 +251,7 @@ mod tests {
                 Ok(expected) => {
                     let expected: Vec<_> = words(expected).into_iter().map(PathBuf::from).collect();
                     assert_eq!(changed, Ok(()), "{action:?}");
-                    assert_eq!(folders.chosen(), expected, "{action:?}");
+                    assert_eq!(folders, expected, "{action:?}");
                 }
                 Err(why) => assert!(changed.is_err_and(|error| error.contains(why)), "{why}"),
             }

@@ -7,7 +7,7 @@ use std::{
 
 use askback::Revision;
 use askback_host::{
-    script::{Act, Rule, RulesOf, SamplingReply, Script, Surroundings, UnusedRules},
+    script::{AnswerRule, RulesOf, SamplingRule, Script, Surroundings, UnusedRules},
     text::{Words, given},
     text_file, words,
     yaml::{self, Shape},
@@ -156,9 +156,9 @@ struct SuiteText {
     #[serde(deserialize_with = "cases")]
     cases: Vec<Case>,
     #[serde(default)]
-    answers: Vec<Rule<Act>>,
+    answers: Vec<AnswerRule>,
     #[serde(default)]
-    sampling: Vec<Rule<SamplingReply>>,
+    sampling: Vec<SamplingRule>,
     roots: Option<Vec<PathBuf>>,
     #[serde(default)]
     unused: UnusedRules,
@@ -212,9 +212,9 @@ struct CaseText {
     revisions: Revisions,
     fresh: Option<bool>,
     #[serde(default)]
-    answers: Vec<Rule<Act>>,
+    answers: Vec<AnswerRule>,
     #[serde(default)]
-    sampling: Vec<Rule<SamplingReply>>,
+    sampling: Vec<SamplingRule>,
     roots: Option<Vec<PathBuf>>,
     #[serde(default)]
     unused: UnusedRules,

@@ -99,17 +99,9 @@ impl Frame {
     /// Adds the rows of a page, which are already wrapped.
     pub fn put(&mut self, rows: &Rows) {
         for line in rows.to_string().lines() {
-            self.rows.push(Row {
-                cells: vec![Cell {
-                    column: 0,
-                    style: Style::Plain,
-                    text: line.to_owned(),
-                    is_behind: false,
-                }],
-                at: 0,
-                columns: 0,
-                cursor: None,
-            });
+            let mut row = Row::new(0);
+            row.put(Style::Plain, line.to_owned());
+            self.rows.push(row);
         }
     }
 
@@ -286,7 +278,7 @@ impl Row {
             self.cursor = Some(self.cells.len());
             self.put(Style::Plain, seen.to_owned());
             // Only the terminal knows how wide it shows the text before the cursor.
-            self.cell(Style::Plain, &after, room).behind()
+            self.joined(|row| row.cell(Style::Plain, &after, room))
         } else {
             self.cell(Style::Plain, seen, most)
         }
@@ -316,16 +308,5 @@ impl Row {
             is_behind: false,
         });
         self.at = self.at.saturating_add(columns);
-    }
-
-    /// Places the last cell directly after the previous one.
-    fn behind(mut self) -> Self {
-        let is_last = self
-            .cursor
-            .is_some_and(|cell| cell.saturating_add(1) == self.cells.len());
-        if let Some(cell) = self.cells.last_mut().filter(|_| !is_last) {
-            cell.is_behind = true;
-        }
-        self
     }
 }

@@ -63,18 +63,17 @@ impl Home {
     pub(super) fn press(&mut self, talk: &Conversation, key: &Key) -> HomeOutcome {
         self.follow(talk);
         let homed = self.pressed(talk, key);
-        let picked = self
-            .picked
-            .and_then(|at| self.fitting(talk).get(at).copied());
-        self.seen = picked.map(str::to_owned);
+        self.seen = self.picked_line(talk).map(str::to_owned);
         homed
+    }
+
+    fn picked_line<'a>(&self, talk: &'a Conversation) -> Option<&'a str> {
+        self.fitting(talk).get(self.picked?).copied()
     }
 
     /// Whether the line of the last call is picked and nothing is typed.
     fn is_at_latest(&self, talk: &Conversation) -> bool {
-        let picked = self
-            .picked
-            .and_then(|at| self.fitting(talk).get(at).copied());
+        let picked = self.picked_line(talk);
         let is_bare = self.editor.text().is_empty() && !self.is_searching;
         is_bare && picked.is_some() && picked == talk.offers().latest()
     }
@@ -177,7 +176,7 @@ impl Home {
         let fitting = self.fitting(talk);
         let typed = self.editor.text().trim();
         let picked = match self.picked {
-            Some(picked) => fitting.get(picked).copied(),
+            Some(_) => self.picked_line(talk),
             None if self.is_searching => fitting.first().copied(),
             None if typed.is_empty() || typed.starts_with('/') || fitting.is_empty() => None,
             // A word without a slash is one of our commands or a search. A search result must be

@@ -27,7 +27,6 @@ use super::{
     key::Key,
     keys::Keys,
     region::Region,
-    resizing::Resizing,
     screen::{Screen, Size},
 };
 use crate::{
@@ -37,13 +36,17 @@ use crate::{
     model::{Call, Cause, Conversation, Desk, EventOutcome, Far, Step, link},
     page::{Look, Page, Rows, Style, out},
     remarks::Remarks,
-    settling::Settling,
+    settling::{Pause, Settling},
     text::{Words, given},
     words,
 };
 
 /// The silence after which the screen says what the program waits for.
 const SILENT: Duration = Duration::from_secs(1);
+
+/// How long the size must stay the same before the question is drawn again. While a window is being
+/// resized, each drawn frame would be wrapped and pushed into the scrollback.
+const SAME_SIZE: Duration = Duration::from_millis(60);
 
 /// The row of the cursor below the scrollback, plus one, so that other code can erase the region; 0
 /// if nothing is drawn.
@@ -61,7 +64,7 @@ pub struct Full {
     keys: Keys,
     attention: Attention,
     size: Size,
-    resizing: Resizing,
+    resizing: Pause,
     styled: bool,
     prompt: Option<Words>,
     settling: Settling,
@@ -93,7 +96,7 @@ impl Full {
             keys: Keys::new(),
             attention: Attention::new(),
             size: size(columns, rows),
-            resizing: Resizing::default(),
+            resizing: Pause::default(),
             styled: Look::of_stderr().styled,
             prompt: None,
             settling: Settling::default(),
@@ -133,7 +136,7 @@ impl Full {
     fn resize(&mut self, size: Size) {
         self.size = size;
         ROW.store(1, Ordering::Relaxed);
-        self.resizing.changed();
+        self.resizing.begin(SAME_SIZE);
         let gone = self.region.resized(size.columns);
         self.write(&gone);
     }

@@ -16,7 +16,6 @@ mod leaf;
 mod question;
 mod reading;
 mod region;
-mod resizing;
 mod review;
 mod screen;
 mod suggested;

@@ -397,7 +397,7 @@ pub(super) fn kept(
             | Effect::Run(_)
             | Effect::Remember(_)
             | Effect::CheckFolder(_)
-            | Effect::Suggest { .. } => {}
+            | Effect::Suggest(_) => {}
         }
     }
 }
@@ -405,12 +405,4 @@ pub(super) fn kept(
 pub(super) fn whole(desk: &Desk, front: &Front<'_>, page: &mut Page) {
     let mut excerpt = Excerpt::new(page, usize::MAX);
     question::in_full(&mut excerpt, desk.asker(), front.question, 0);
-}
-
-pub(super) fn link_alone(front: &Front<'_>, page: &mut Page) {
-    question::link_alone(page, front);
-}
-
-pub(super) fn link_code(front: &Front<'_>, page: &mut Page) {
-    question::link_code(page, front);
 }

@@ -210,8 +210,8 @@ impl Screen {
                         page.quote(description);
                     }
                 }
-                Wanted::Link => question::link_alone(&front, page),
-                Wanted::Code => question::link_code(&front, page),
+                Wanted::Link => crate::question::link_alone(page, &front),
+                Wanted::Code => crate::question::link_code(page, &front),
             }
         }
         did
@@ -418,25 +418,11 @@ impl Screen {
                     _ => Action::Folder(typed),
                 })
             }
-            (
-                Step::Write(_)
-                | Step::Rewrite(..)
-                | Step::Reason
-                | Step::Folders(_)
-                | Step::Returning(_),
-                Key::Ctrl('c'),
-            ) if !self.text.text().is_empty() => {
+            (step, Key::Ctrl('c')) if step.is_typed() && !self.text.text().is_empty() => {
                 self.text.take();
                 Some(Vec::new())
             }
-            (
-                Step::Write(_)
-                | Step::Rewrite(..)
-                | Step::Reason
-                | Step::Folders(_)
-                | Step::Returning(_),
-                key,
-            ) => self.text.press(key).then(Vec::new),
+            (step, key) if step.is_typed() => self.text.press(key).then(Vec::new),
             _ => None,
         }
     }

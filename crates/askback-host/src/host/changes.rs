@@ -6,9 +6,7 @@ use askback::protocol::{LoggingLevel, Root};
 
 use super::Host;
 use crate::{
-    model::{
-        Call, Catalog, Change, Claims, Folders, How, Offer, Permission, Presence, ServerOffer,
-    },
+    model::{Call, Catalog, Change, Claims, How, Offer, Permission, Presence, ServerOffer},
     relay::ServerId,
     tasks::Tasks,
     text::Words,
@@ -50,9 +48,9 @@ impl Host {
         self.change(Change::Log(self.talk.chosen_id(), level));
     }
 
-    /// Shares folders with the chosen server without asking. `chosen` says how the user chose them.
-    pub fn share(&mut self, chosen: Folders, roots: Vec<Root>) {
-        self.change(Change::Shared(self.talk.chosen_id(), chosen, roots));
+    /// Shares folders with the chosen server without asking.
+    pub fn share(&mut self, roots: Vec<Root>) {
+        self.change(Change::Shared(self.talk.chosen_id(), roots));
     }
 
     /// Ends the muting of all servers. Returns whether this lets questions come to the user again.

@@ -5,7 +5,7 @@ use std::time::Duration;
 use askback::protocol::{LoggingLevel, Root};
 
 use super::{
-    Call, Catalog, Claims, Desk, Event, EventOutcome, Far, Folders, How, Offer, Offers, Permission,
+    Call, Catalog, Claims, Desk, Event, EventOutcome, Far, How, Offer, Offers, Permission,
     Presence, Server, ServerOffer, UnderWay,
 };
 use crate::{
@@ -50,8 +50,8 @@ pub enum Change {
     Listed(ServerId, Catalog),
     /// The log level requested from a server changed.
     Log(ServerId, LoggingLevel),
-    /// The user chose the folders of a server. The server sees them as these roots.
-    Shared(ServerId, Folders, Vec<Root>),
+    /// The user chose the folders of a server.
+    Shared(ServerId, Vec<Root>),
     /// No server is muted any more.
     Unmuted,
     /// How far a server may use a model without asking changed.
@@ -220,11 +220,7 @@ impl Conversation {
             Change::Left(server) => self.server_mut(server).left(),
             Change::Listed(server, catalog) => self.server_mut(server).catalog = Some(catalog),
             Change::Log(server, level) => self.server_mut(server).log = Some(level),
-            Change::Shared(server, folders, roots) => {
-                let server = self.server_mut(server);
-                server.folders = folders;
-                server.desk.share(roots);
-            }
+            Change::Shared(server, roots) => self.server_mut(server).desk.share(roots),
             Change::Unmuted => {
                 for server in self.servers_mut() {
                     server.desk.unmute();

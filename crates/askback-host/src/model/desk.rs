@@ -14,7 +14,7 @@ use super::{
     kept::Leftover,
     repeat::Repeats,
     stage::{self, Stage, Turn},
-    step::{Action, Effect, Notice, Permission, Step, Suggestions},
+    step::{Action, Effect, Notice, Permission, Step, SuggestionRequest, Suggestions},
     typed::{Typed, TypedChange},
 };
 use crate::{
@@ -589,12 +589,12 @@ impl Desk {
         let mut others = draft.content();
         others.remove(&name);
         open.wanted = Some((field, text.clone()));
-        vec![Effect::Suggest {
+        vec![Effect::Suggest(SuggestionRequest {
             field,
             name,
             text,
             others,
-        }]
+        })]
     }
 
     /// Suggestions that arrive after the user moved on are dropped.

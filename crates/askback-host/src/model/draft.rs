@@ -43,14 +43,15 @@ enum Entry {
 }
 
 impl Draft {
-    /// Starts a form. Each field holds its preset value or its default, if that is valid.
-    pub fn new(schema: FormSchema, preset: &Content, limits: Limits) -> Self {
+    /// Starts a form. Each field holds its preset value or its default, if that is valid. Dates and
+    /// times are read with the clock.
+    pub fn new(schema: FormSchema, preset: &Content, limits: Limits, clock: Clock) -> Self {
         let mut draft = Self {
             fields: Vec::new(),
             dropped: Vec::new(),
             entries: Vec::new(),
             limits,
-            clock: Clock::default(),
+            clock,
         };
         for mut field in schema.fields {
             let preset = preset.get(&field.name).cloned();
@@ -72,13 +73,6 @@ impl Draft {
             draft.entries.push(value.map_or(Entry::Empty, Entry::Value));
         }
         draft
-    }
-
-    /// Sets the clock that dates and times are read with.
-    #[must_use]
-    pub fn with_clock(mut self, clock: Clock) -> Self {
-        self.clock = clock;
-        self
     }
 
     /// A value that is not valid becomes text, in JSON.
@@ -382,7 +376,7 @@ mod tests {
             "tags": {"type": "array", "items": {"type": "string"}}
         }});
         let schema = serde_json::from_str(&schema.to_string()).expect("it is a schema");
-        let draft = Draft::new(schema, &Content::new(), Limits::default());
+        let draft = Draft::new(schema, &Content::new(), Limits::default(), Clock::default());
         for (written, texts) in [
             ("early, window seat", json!(["early", "window seat"])),
             ("early,, window seat,", json!(["early", "window seat"])),

@@ -1,6 +1,7 @@
 use askback::{forms::Content, limits::Limits};
 
 use super::{Ask, Call, Draft, Question, stage::Stage};
+use crate::text::Clock;
 
 /// The last unfinished form or model reply whose question was withdrawn. It is restored if the same
 /// question is asked again, for example because a call is repeated after a lost connection. A form
@@ -31,7 +32,8 @@ fn written(ask: &Ask, stage: Stage, limits: &Limits) -> Option<Stage> {
     match (ask, stage) {
         (_, Stage::Reason(before)) => written(ask, *before, limits),
         (Ask::Form { schema, .. }, Stage::Filling(draft) | Stage::Review(draft)) => {
-            let empty = || Draft::new(schema.clone(), &Content::new(), limits.clone());
+            let (none, clock) = (Content::new(), Clock::default());
+            let empty = || Draft::new(schema.clone(), &none, limits.clone(), clock);
             (!ask.asks_for_secrets() && draft != empty()).then_some(Stage::Filling(draft))
         }
         (Ask::Sample(asked), Stage::Request(sampling) | Stage::Running(sampling)) => {

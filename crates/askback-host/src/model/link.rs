@@ -14,6 +14,7 @@ use unicode_security::{MixedScript, confusable_detection::skeleton};
 use url::{Host, Position, Url};
 
 use crate::{
+    model::{By, Reply},
     text::{self, PeerText, Words},
     words,
 };
@@ -263,6 +264,13 @@ impl Warning {
 }
 
 impl Refusal {
+    pub(crate) fn reply(&self) -> Reply {
+        Reply::Declined {
+            by: By::Policy,
+            reason: Some(format!("The link is not opened: {self}")),
+        }
+    }
+
     /// Returns the reason, without text from the link.
     pub fn words(&self) -> Words {
         match self {
@@ -280,18 +288,10 @@ impl Refusal {
 impl fmt::Display for Refusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Malformed(why) => write!(f, "it is not a valid link: {}", text::line(why)),
-            Self::Scheme(scheme) => {
-                write!(
-                    f,
-                    "only https and http are opened, not {}",
-                    text::line(scheme)
-                )
-            }
-            Self::Hidden(c) => write!(f, "it hides a character: <U+{:04X}>", *c as u32),
-            Self::User => f.write_str("it names a user, which can pass for a host"),
-            Self::Long => write!(f, "it is longer than {LONGEST} characters"),
+            Self::Malformed(why) => write!(f, "{}: {}", self.words(), text::line(why)),
+            Self::Scheme(scheme) => write!(f, "{}, not {}", self.words(), text::line(scheme)),
             Self::Repaired { .. } => f.write_str("the browser would change this address"),
+            _ => f.write_str(self.words().as_str()),
         }
     }
 }
@@ -474,37 +474,24 @@ mod tests {
     #[test]
     fn a_page_on_this_machine_is_named_by_its_host_alone() {
         #[track_caller]
-        fn check(raw: &str, named: &str) {
+        fn check(raw: &str, named: &str, is_here: bool) {
             let link = judge(raw).expect("the link may be opened");
             assert_eq!(link.named(), named, "{raw}");
-        }
-        check("https://example.com/x", "example.com");
-        check("https://example.com:8443/x", "example.com:8443");
-        check("http://example.com/x", "http://example.com");
-        check("http://10.0.0.1:8080/x", "http://10.0.0.1:8080");
-        check("http://localhost:8080/x", "localhost");
-        check("http://[::1]:8080/x", "[::1]");
-        check("http://0.0.0.0:8080/x", "0.0.0.0");
-        check("http://[::]:8080/x", "[::]");
-        check("http://[::ffff:7f00:1]/", "[::ffff:7f00:1]");
-    }
-
-    #[test]
-    fn a_page_on_this_machine_is_known() {
-        #[track_caller]
-        fn check(raw: &str, is_here: bool) {
-            let link = judge(raw).expect("the link may be opened");
             assert_eq!(link.is_of_this_machine(), is_here, "{raw}");
         }
-        check("http://localhost/", true);
-        check("http://127.0.0.1:8080/x", true);
-        check("http://0.0.0.0/x", true);
-        check("http://[::]/", true);
-        check("http://[::1]/", true);
-        check("http://[::ffff:7f00:1]/", true);
-        check("http://[::ffff:0:0]/", true);
-        check("http://10.0.0.1/", false);
-        check("http://[fe80::1]/", false);
-        check("http://0.0.0.0.example.com/", false);
+        check("https://example.com/x", "example.com", false);
+        check("https://example.com:8443/x", "example.com:8443", false);
+        check("http://example.com/x", "http://example.com", false);
+        check("http://10.0.0.1:8080/x", "http://10.0.0.1:8080", false);
+        check("http://[fe80::1]/", "http://[fe80::1]", false);
+        let other = "0.0.0.0.example.com";
+        check(&format!("https://{other}/"), other, false);
+        check("http://localhost:8080/x", "localhost", true);
+        check("http://127.0.0.1:8080/x", "127.0.0.1", true);
+        check("http://[::1]:8080/x", "[::1]", true);
+        check("http://0.0.0.0:8080/x", "0.0.0.0", true);
+        check("http://[::]:8080/x", "[::]", true);
+        check("http://[::ffff:7f00:1]/", "[::ffff:7f00:1]", true);
+        check("http://[::ffff:0:0]/", "[::ffff:0:0]", true);
     }
 }

@@ -7,7 +7,6 @@
 mod conversation;
 mod desk;
 mod draft;
-mod folders;
 mod kept;
 pub mod link;
 mod offers;
@@ -29,13 +28,12 @@ use serde::{Deserialize, Serialize};
 pub use conversation::{Change, Conversation, History};
 pub use desk::{Cause, Desk, Event, EventOutcome, Front};
 pub use draft::{Draft, missing, read_field};
-pub use folders::Folders;
 pub use offers::{About, Offer, Offers, OtherLine, ServerOffer};
 pub use options::{having, marks, options};
-pub(crate) use sampling::{PERSON, calls, mode};
+pub(crate) use sampling::{PERSON, calls, content_of, mode};
 pub use sampling::{Part, Sampling};
 pub use server::{Catalog, Presence, Server};
-pub use step::{Action, Effect, Notice, Permission, Step, Suggestions};
+pub use step::{Action, Effect, Notice, Permission, Step, SuggestionRequest, Suggestions};
 pub use typed::{Typed, TypedChange, TypedValue};
 pub use under_way::{Far, How, UnderWay};
 
@@ -332,8 +330,7 @@ impl Ask {
         match self {
             Self::Form { message, .. } | Self::Link { message, .. } => Some(message),
             Self::Arguments { about, .. } => about.as_deref(),
-            Self::Sample(_) | Self::Roots | Self::Retry { .. } | Self::Older { .. } => None,
-            Self::Register { .. } | Self::Client { .. } | Self::SignIn { .. } => None,
+            _ => None,
         }
     }
 

@@ -185,7 +185,8 @@ fn free(ids: &BTreeSet<String>) -> String {
     id.unwrap_or_default()
 }
 
-fn content_of(mut blocks: Vec<SamplingBlock>) -> SamplingContent {
+/// A single block is not put in a list, for revisions before 2025-11-25.
+pub(crate) fn content_of(mut blocks: Vec<SamplingBlock>) -> SamplingContent {
     match blocks.len() {
         1 => blocks.remove(0).into(),
         _ => blocks.into(),

@@ -2,7 +2,7 @@ use std::time::Duration;
 
 use askback::protocol::{LoggingLevel, Prompt, Resource, ResourceTemplate, Skill, Tool};
 
-use super::{Desk, Folders, UnderWay};
+use super::{Desk, UnderWay};
 
 /// A server: its questions, its lists and its connection status.
 #[derive(Debug)]
@@ -13,7 +13,6 @@ pub struct Server {
     took: Option<Duration>,
     pub(super) catalog: Option<Catalog>,
     pub(super) log: Option<LoggingLevel>,
-    pub(super) folders: Folders,
     pub(super) call: Option<UnderWay>,
 }
 
@@ -45,7 +44,6 @@ impl Server {
             took: None,
             catalog: None,
             log: None,
-            folders: Folders::default(),
             call: None,
         }
     }
@@ -84,12 +82,6 @@ impl Server {
     /// Returns the log level that was requested.
     pub fn log(&self) -> Option<LoggingLevel> {
         self.log
-    }
-
-    /// Returns the folders that the user chose for it. Folders agreed to in a question are not
-    /// included.
-    pub fn folders(&self) -> &Folders {
-        &self.folders
     }
 
     /// Returns the call that the user waits for.

@@ -120,7 +120,7 @@ impl Stage {
         clock: Clock,
     ) -> Result<Self, (Notice, Reply)> {
         let draft = |schema: FormSchema, preset: &Content| {
-            Draft::new(schema, preset, limits.clone()).with_clock(clock)
+            Draft::new(schema, preset, limits.clone(), clock)
         };
         Ok(match ask {
             Ask::Form { schema, .. } => {
@@ -168,7 +168,7 @@ impl Stage {
         let Ask::Form { schema, .. } = ask else {
             return None;
         };
-        let mut draft = Draft::new(schema.clone(), sent, limits.clone()).with_clock(clock);
+        let mut draft = Draft::new(schema.clone(), sent, limits.clone(), clock);
         // A field that the user cleared does not get its default again.
         for (index, field) in draft.fields().to_vec().iter().enumerate() {
             if !sent.contains_key(&field.name) {
@@ -370,10 +370,7 @@ fn returning_said(link: Link, question: &Question, said: Action) -> Turn {
 }
 
 fn refused(message: &str, url: &str, refusal: Refusal) -> (Notice, Reply) {
-    let reply = Reply::Declined {
-        by: By::Policy,
-        reason: Some(format!("The link is not opened: {refusal}")),
-    };
+    let reply = refusal.reply();
     let notice = Notice::LinkRefused {
         message: message.to_owned(),
         url: url.to_owned(),

@@ -171,18 +171,22 @@ pub enum Effect {
     CheckFolder(String),
     /// Request suggestions for a field of the form in front, and report with
     /// [`Event::Suggested`](super::Event::Suggested).
-    Suggest {
-        /// The index of the field.
-        field: usize,
-        /// The name of the field.
-        name: String,
-        /// The text that they start with.
-        text: String,
-        /// The values of the other fields.
-        others: Content,
-    },
+    Suggest(SuggestionRequest),
     /// Show a notice to the user.
     Tell(Notice),
+}
+
+/// A request for suggestions.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SuggestionRequest {
+    /// The index of the field.
+    pub field: usize,
+    /// The name of the field.
+    pub name: String,
+    /// The text that they start with.
+    pub text: String,
+    /// The values of the other fields.
+    pub others: Content,
 }
 
 /// Suggested values for a field.

@@ -1,6 +1,6 @@
 //! Providers of language models: their addresses and requests to them.
 
-use std::{fmt, str::FromStr, sync::Arc, time::Duration};
+use std::{fmt, str::FromStr, time::Duration};
 
 use askback::{
     internal::{address::is_loopback_host, future::BoxFuture, json},
@@ -16,7 +16,7 @@ use http::{
 use serde_json::Value;
 use url::Url;
 
-use super::{Model, ModelError, anthropic::Anthropic, openai::OpenAi, shape::Wire};
+use super::{Model, ModelError, anthropic, openai};
 use crate::{
     text::{LocalText, PeerText, Words, given},
     words,
@@ -60,7 +60,8 @@ pub struct Provider {
     uri: Uri,
     kind: Kind,
     key: Option<Key>,
-    wire: Arc<dyn Wire>,
+    /// Whether the provider is the one that the kind is named after.
+    is_itself: bool,
     requests: Requests,
     patience: Duration,
     most: usize,
@@ -84,6 +85,14 @@ impl Kind {
             Self::OpenAi => "https://api.openai.com/v1",
             Self::Anthropic => "https://api.anthropic.com",
             Self::Ollama => "http://127.0.0.1:11434",
+        }
+    }
+
+    fn path(self) -> &'static str {
+        match self {
+            Self::OpenAi => "chat/completions",
+            Self::Anthropic => "v1/messages",
+            Self::Ollama => "v1/chat/completions",
         }
     }
 
@@ -164,14 +173,7 @@ impl Provider {
     ) -> Result<Self, Words> {
         let own = name.provider.address();
         let address = address.unwrap_or(own);
-        let wire: Arc<dyn Wire> = match name.provider {
-            Kind::Anthropic => Arc::new(Anthropic),
-            kind => Arc::new(OpenAi {
-                is_its_own: kind == Kind::OpenAi && address == own,
-                is_ollama: kind == Kind::Ollama,
-            }),
-        };
-        let uri = below(address, wire.path())?;
+        let uri = below(address, name.provider.path())?;
         let requests = Requests::new(&Route::Environment, Names::system(), &limits.http);
         Ok(Self {
             name: name.to_string(),
@@ -179,7 +181,7 @@ impl Provider {
             uri,
             kind: name.provider,
             key,
-            wire,
+            is_itself: address == own,
             requests: requests.map_err(|error| words!("{}", given(error)))?,
             patience: limits.host.model,
             most: limits.host.model_bytes,
@@ -217,7 +219,18 @@ impl Model for Provider {
         request: CreateMessageParams,
     ) -> BoxFuture<'static, Result<CreateMessageResult, ModelError>> {
         let name = given(&self.name).short();
-        let written = self.wire.write(&self.model, &request);
+        let written = match self.kind {
+            Kind::Anthropic => anthropic::write(&self.model, &request),
+            kind => {
+                let is_openai_itself = kind == Kind::OpenAi && self.is_itself;
+                openai::write(
+                    &self.model,
+                    &request,
+                    kind == Kind::Ollama,
+                    is_openai_itself,
+                )
+            }
+        };
         let written = written
             .map_err(|unfit| {
                 words!(
@@ -231,7 +244,7 @@ impl Model for Provider {
             Ok(request) => request,
             Err(words) => return Box::pin(async { Err(words.into()) }),
         };
-        let (requests, wire) = (self.requests.clone(), Arc::clone(&self.wire));
+        let (requests, kind) = (self.requests.clone(), self.kind);
         let (patience, most) = (self.patience, self.most);
         Box::pin(async move {
             let asked = ask(&requests, request, &name, most);
@@ -243,10 +256,12 @@ impl Model for Provider {
                 );
                 return Err(words.into());
             };
-            wire.read(&asked?).map_err(|why| ModelError {
-                words: words!("{} sent a reply that cannot be read:", name),
-                quoted: Some(why.into()),
-            })
+            let told = || words!("{} sent a reply that cannot be read:", name);
+            let read = match kind {
+                Kind::Anthropic => anthropic::read(&asked?),
+                Kind::OpenAi | Kind::Ollama => openai::read(&asked?),
+            };
+            read.map_err(|why| failed(told(), why))
         })
     }
 }
@@ -301,20 +316,14 @@ async fn ask(
                 other.to_string(),
             ),
         };
-        ModelError {
-            words,
-            quoted: Some(why.into()),
-        }
+        failed(words, why)
     })?;
     let status = response.status().as_u16();
     let mut body = Vec::new();
-    while let Some(piece) = next_piece(response.body_mut())
-        .await
-        .map_err(|error| ModelError {
-            words: words!("the connection to {} broke:", name.clone()),
-            quoted: Some(error.to_string().into()),
-        })?
-    {
+    while let Some(piece) = next_piece(response.body_mut()).await.map_err(|error| {
+        let words = words!("the connection to {} broke:", name.clone());
+        failed(words, error.to_string())
+    })? {
         if body.len().saturating_add(piece.len()) > most {
             return Err(words!(
                 "the reply of {} is longer than {} bytes",
@@ -331,6 +340,13 @@ async fn ask(
             words: refusal(name.clone(), status),
             quoted: said(&body),
         }),
+    }
+}
+
+fn failed(words: Words, why: String) -> ModelError {
+    ModelError {
+        words,
+        quoted: Some(why.into()),
     }
 }
 

@@ -1,7 +1,5 @@
 //! A server's offers, as lists.
 
-use std::collections::HashSet;
-
 use askback::{
     forms::FormSchema,
     limits::Limits,
@@ -9,7 +7,6 @@ use askback::{
         Prompt, Resource, ResourceTemplate, SKILLS_EXTENSION, ServerCapabilities, Skill, Tool,
     },
 };
-use serde_json::Value;
 
 use crate::{
     model::Asker,
@@ -58,10 +55,11 @@ pub fn tools(page: &mut Page, tools: &[Tool]) {
         let limits = Limits::default();
         match FormSchema::parse_arguments(schema, &limits.forms) {
             Ok(schema) => question::fields(page, ABOUT, &schema),
-            Err(_) => {
-                let schema = tool.input_schema.decode().unwrap_or(Value::Null);
-                properties(page, &schema, limits.forms.fields);
-            }
+            Err(_) => page.item(
+                ABOUT,
+                Style::Dim,
+                "Its arguments cannot be listed: its schema is too large, or not that of an object.",
+            ),
         }
     }
 }
@@ -183,27 +181,6 @@ fn item(page: &mut Page, name: &str, title: Option<&String>, description: Option
     }
 }
 
-/// Writes the property names of a schema that is not a form: the first `most`, and how many more
-/// there are.
-fn properties(page: &mut Page, schema: &Value, most: usize) {
-    let Some(properties) = schema["properties"].as_object() else {
-        return;
-    };
-    let required = schema["required"].as_array().into_iter().flatten();
-    let required: HashSet<&str> = required.filter_map(Value::as_str).collect();
-    for name in properties.keys().take(most) {
-        let optional = match required.contains(name.as_str()) {
-            true => "",
-            false => ", optional",
-        };
-        page.quote_line(ABOUT, format!("{name}{optional}"));
-    }
-    match properties.len().saturating_sub(most) {
-        0 => {}
-        more => page.item(ABOUT, Style::Dim, words!("and {} more", more)),
-    }
-}
-
 fn abilities(capabilities: &ServerCapabilities) -> Words {
     let flag = |what: &'static str, flags: &[(Option<bool>, &'static str)]| {
         let on = flags.iter().filter(|(on, _)| *on == Some(true));
@@ -239,39 +216,5 @@ fn abilities(capabilities: &ServerCapabilities) -> Words {
     match can.is_empty() {
         true => "nothing it declares".into(),
         false => can,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::*;
-    use crate::page::Look;
-
-    #[test]
-    fn of_a_tool_with_many_properties_the_first_are_listed() {
-        #[track_caller]
-        fn check(names: usize, required: &[&str], rows: &[&str]) {
-            let name = |index| (format!("a{index}"), json!({"type": "object"}));
-            let properties: serde_json::Map<_, _> = (0..names).map(name).collect();
-            let schema = json!({"properties": properties, "required": required});
-            let mut page = Page::new(Look {
-                columns: 80,
-                styled: false,
-            });
-            super::properties(&mut page, &schema, 2);
-            let shown = page.take().to_string();
-            let shown: Vec<_> = shown.lines().map(str::trim_start).collect();
-            assert_eq!(shown, rows);
-        }
-        check(0, &[], &[]);
-        check(1, &["a0"], &["| a0"]);
-        check(2, &["a1", "absent"], &["| a0, optional", "| a1"]);
-        check(
-            1_000,
-            &["a0", "a999"],
-            &["| a0", "| a1, optional", "and 998 more"],
-        );
     }
 }

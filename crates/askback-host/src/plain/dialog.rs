@@ -114,21 +114,11 @@ impl Dialog {
         self.page.note(Style::Warning, EARLY);
     }
 
-    /// Rejects a line that the terminal cut, and suggests `/lines` if a question is in front.
-    pub fn ask_for_less(&mut self, is_asking: bool) {
-        let words = "The terminal passes on at most 4095 bytes of a line, and a paste has at most 10,000 lines: all of it was ignored.";
-        self.page.item("× ", Style::Error, words);
-        if is_asking {
-            self.page.note(Style::Dim, "/lines takes several lines.");
-        }
+    /// Rejects a line, and asks again.
+    pub(super) fn object(&mut self, issue: impl Into<Words>) -> Vec<Action> {
+        question::issue(&mut self.page, issue.into());
         self.again = true;
-    }
-
-    /// Rejects a line with a key that does nothing here.
-    pub fn ask_without_keys(&mut self) {
-        let words = "Keys such as Esc and the arrows do nothing here. The line was ignored. /help lists the commands.";
-        self.page.item("× ", Style::Error, words);
-        self.again = true;
+        Vec::new()
     }
 
     /// Writes the outcome of an event to the page. After all events, [`Dialog::show`] writes the
@@ -158,7 +148,7 @@ impl Dialog {
                 {
                     question::answered(&mut self.page, desk.asker(), reply, *is_link);
                 }
-                Effect::CheckFolder(_) | Effect::Suggest { .. } => self.again = false,
+                Effect::CheckFolder(_) | Effect::Suggest(_) => self.again = false,
                 Effect::Answer(..) | Effect::Open(_) | Effect::Run(_) | Effect::Remember(_) => {}
             }
         }
@@ -217,12 +207,6 @@ impl Dialog {
             }
             LineMeaning::Unclear(words) => return self.object(words),
         }
-        self.again = true;
-        Vec::new()
-    }
-
-    fn object(&mut self, issue: impl Into<Words>) -> Vec<Action> {
-        question::issue(&mut self.page, issue.into());
         self.again = true;
         Vec::new()
     }

@@ -24,6 +24,10 @@ use crate::{
 /// dropped.
 const HELD: usize = 100;
 
+const CUT: &str = "The terminal passes on at most 4095 bytes of a line, and a paste has at most 10,000 lines: all of it was ignored.";
+
+const HAS_KEYS: &str = "Keys such as Esc and the arrows do nothing here. The line was ignored. /help lists the commands.";
+
 /// A terminal or a file of lines. It shows one question after another.
 #[derive(Debug)]
 pub struct Plain {
@@ -137,12 +141,15 @@ impl Leaf for Plain {
                 Did::Action(Vec::new())
             }
             Input::Line(line) if self.lines.was_cut(&line) => {
-                self.dialog.ask_for_less(is_asking);
-                Did::Action(Vec::new())
+                let said = self.dialog.object(CUT);
+                if is_asking {
+                    let words = "/lines takes several lines.";
+                    self.dialog.page().note(Style::Dim, words);
+                }
+                Did::Action(said)
             }
             Input::Line(line) if self.lines.has_key(&line) => {
-                self.dialog.ask_without_keys();
-                Did::Action(Vec::new())
+                Did::Action(self.dialog.object(HAS_KEYS))
             }
             Input::Line(line) if is_asking => {
                 let said = self.dialog.hear(desk, &line);

@@ -5,6 +5,7 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
     task::{Context, Poll, ready},
     thread,
+    time::Duration,
 };
 
 #[cfg(unix)]
@@ -30,11 +31,7 @@ const PASTE: usize = 10_000;
 
 /// The longest pause between two lines of one paste. Typing a line takes longer, and so does a held
 /// key before it repeats.
-#[cfg(unix)]
-const PASTED: Timespec = Timespec {
-    tv_sec: 0,
-    tv_nsec: 20_000_000,
-};
+const PASTED: Duration = Duration::from_millis(20);
 
 #[derive(Debug)]
 pub(super) struct Lines {
@@ -241,28 +238,20 @@ fn take_begun() -> Vec<u8> {
     begun
 }
 
-#[derive(Clone, Copy)]
-enum Patience {
-    None,
-    Paste,
-    Endless,
-}
-
-/// Whether the terminal has input. Returns true if this cannot be checked; reading then reports the
-/// error.
-fn is_line_there(patience: Patience) -> bool {
+/// Whether the terminal has input within this time. Returns true if this cannot be checked; reading
+/// then reports the error.
+fn is_line_there(within: Option<Duration>) -> bool {
     #[cfg(unix)]
     {
-        let (stdin, now) = (io::stdin(), Timespec::default());
-        let patience = match patience {
-            Patience::None => Some(&now),
-            Patience::Paste => Some(&PASTED),
-            Patience::Endless => None,
-        };
-        poll(&mut [PollFd::new(&stdin, PollFlags::IN)], patience).map_or(true, |there| there > 0)
+        let stdin = io::stdin();
+        let within = within.and_then(|within| Timespec::try_from(within).ok());
+        let there = poll(&mut [PollFd::new(&stdin, PollFlags::IN)], within.as_ref());
+        there.map_or(true, |there| there > 0)
     }
     #[cfg(not(unix))]
-    !matches!(patience, Patience::Paste)
+    {
+        within != Some(PASTED)
+    }
 }
 
 /// Reads lines. At a terminal, it waits until a line is there, so that `reading` is locked only
@@ -272,11 +261,11 @@ fn read(sender: &mpsc::Sender<ReadOutcome>, reading: &Mutex<()>, typed: bool) {
     loop {
         let _reading = match typed {
             true => {
-                is_line_there(Patience::Endless);
+                is_line_there(None);
                 let reading = reading.lock();
                 let reading = reading.unwrap_or_else(PoisonError::into_inner);
                 // The line may have been discarded meanwhile.
-                if !is_line_there(Patience::None) {
+                if !is_line_there(Some(Duration::ZERO)) {
                     continue;
                 }
                 Some(reading)
@@ -287,7 +276,7 @@ fn read(sender: &mpsc::Sender<ReadOutcome>, reading: &Mutex<()>, typed: bool) {
         let mut after = None;
         if let (ReadOutcome::Whole(Input::Line(pasted)), true) = (&mut read, typed) {
             let mut lines = 1_usize;
-            while is_line_there(Patience::Paste) {
+            while is_line_there(Some(PASTED)) {
                 match line(&mut stdin, typed) {
                     // A paste that is too long is rejected. Only enough of it is kept to detect
                     // that.

@@ -7,7 +7,7 @@ use serde::Deserialize;
 use super::{
     expand::Surroundings,
     report::{Place, RulesOf},
-    rule::{Act, Action, Reply, Rule, SampledPart},
+    rule::{Act, AnswerRule, Rule, SampledPart, SamplingRule},
 };
 use crate::{
     text::{Words, given},
@@ -20,10 +20,10 @@ use crate::{
 pub struct Script {
     /// The rules for forms and links. The first match answers.
     #[serde(default)]
-    pub answers: Vec<Rule<Act>>,
+    pub answers: Vec<AnswerRule>,
     /// The rules for sampling requests.
     #[serde(default)]
-    pub sampling: Vec<Rule<Reply>>,
+    pub sampling: Vec<SamplingRule>,
     /// The folders to show. If absent, requests for roots are not answered.
     #[serde(default)]
     pub roots: Option<Vec<PathBuf>>,
@@ -101,7 +101,7 @@ impl Script {
         let calls = |said: &SampledPart| matches!(said, SampledPart::Call { .. });
         steps
             .into_iter()
-            .any(|step| matches!(&step.act, Reply::Says(parts) if parts.iter().any(calls)))
+            .any(|step| matches!(&step.act, Act::Says(parts) if parts.iter().any(calls)))
     }
 
     /// Parses an answers file.
@@ -114,8 +114,8 @@ impl Script {
     }
 }
 
-fn expand<A: Action>(
-    rules: &mut [Rule<A>],
+fn expand<const SAMPLING: bool>(
+    rules: &mut [Rule<SAMPLING>],
     place: fn(usize) -> Place,
     at: &Surroundings<'_>,
 ) -> Result<(), Words> {

@@ -16,7 +16,7 @@ pub use expand::{Surroundings, literal};
 pub use file::{Script, UnusedRules};
 pub use offered::rule_for;
 pub use report::{Place, Report, RulesOf};
-pub use rule::{Accept, Act, Reply as SamplingReply, Rule, SampledPart, Step};
+pub use rule::{Accept, Act, AnswerRule, Rule, SampledPart, SamplingRule, Step};
 pub use run::{Answer, ScriptRun};
 pub use value::Values;
 pub use when::{Mode, TextMatch, When};

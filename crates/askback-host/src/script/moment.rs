@@ -1,10 +1,7 @@
-use std::{
-    str::FromStr,
-    time::{SystemTime, UNIX_EPOCH},
-};
+use std::{str::FromStr, time::SystemTime};
 
 use askback::forms::TextFormat;
-use jiff::{Span, SpanFieldwise, Timestamp, civil::DateTime, tz::Offset};
+use jiff::{Span, SpanFieldwise, Timestamp, tz::Offset};
 
 /// A date or time relative to the run: `today+14d`, `now-2h`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -53,7 +50,8 @@ impl Moment {
     /// Formats the moment for a field of this format, in UTC. Returns `None` if it is outside the
     /// calendar.
     pub(super) fn text(self, format: Option<TextFormat>, now: SystemTime) -> Option<String> {
-        let now = utc(now);
+        let now = Timestamp::try_from(now).unwrap_or(Timestamp::MAX);
+        let now = Offset::UTC.to_datetime(now);
         let from = match self.from {
             From::Today => now.date().to_datetime(jiff::civil::Time::midnight()),
             From::Now => now,
@@ -71,13 +69,6 @@ impl Moment {
     }
 }
 
-pub(super) fn utc(now: SystemTime) -> DateTime {
-    let since = now.duration_since(UNIX_EPOCH).unwrap_or_default();
-    let seconds = i64::try_from(since.as_secs()).unwrap_or(i64::MAX);
-    let timestamp = Timestamp::from_second(seconds).unwrap_or(Timestamp::MAX);
-    Offset::UTC.to_datetime(timestamp)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -88,7 +79,9 @@ mod tests {
         let today: Moment = "today".parse().expect("a moment");
         for format in TextFormat::ALL {
             let (_, example) = format.words().rsplit_once(' ').expect("an example");
-            let text = today.text(Some(*format), UNIX_EPOCH).expect("a date");
+            let text = today
+                .text(Some(*format), SystemTime::UNIX_EPOCH)
+                .expect("a date");
             let is_time = example.starts_with(|c: char| c.is_ascii_digit());
             assert_eq!(format.matches(&text), is_time, "{}: {text}", format.name());
         }

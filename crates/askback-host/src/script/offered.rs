@@ -45,12 +45,7 @@ pub fn rule_for(asker: &Asker, question: &Question) -> Option<String> {
         }
         Ask::Sample(request) => Some(format!("sampling:\n  - reply: {}", reply_to(request))),
         Ask::Roots => Some("roots: [.]".to_owned()),
-        Ask::Arguments { .. }
-        | Ask::Retry { .. }
-        | Ask::Older { .. }
-        | Ask::Register { .. }
-        | Ask::Client { .. }
-        | Ask::SignIn { .. } => None,
+        _ => None,
     }
 }
 

@@ -4,12 +4,12 @@ use std::num::NonZeroU64;
 
 use serde::{
     Deserialize, Deserializer,
-    de::{DeserializeOwned, Error as _, IgnoredAny},
+    de::{Error as _, IgnoredAny},
 };
 use serde_json::{Map, Value};
 
 use super::{
-    rule::{Accept, Act, Action, Reply, Rule, SampledPart, Step},
+    rule::{Accept, Act, Rule, SampledPart, Step},
     value::Values,
     when::{Mode, When},
 };
@@ -18,34 +18,68 @@ use crate::yaml::{Shape, Time};
 /// The time to wait before an answer: at most 10 minutes.
 type Delay = Time<{ 10 * 60 }>;
 
-struct Frame<A> {
+/// A rule, or an answer in `then`.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RuleText<const SAMPLING: bool> {
     when: Option<When>,
     times: Option<NonZeroU64>,
+    #[serde(default)]
     after: Delay,
-    then: Option<Vec<Step<A>>>,
-    act: Option<A>,
+    then: Option<Vec<StepText<SAMPLING>>>,
+    accept: Option<Accept>,
+    reply: Option<Parts>,
+    decline: Option<bool>,
+    cancel: Option<bool>,
+    reason: Option<String>,
+    expected: Option<bool>,
 }
 
-trait WrittenAction: Action + Sized {
-    type Text: DeserializeOwned;
+struct StepText<const SAMPLING: bool>(Step);
 
-    /// The error if there is no action, or more than one.
-    const NEEDED: &str;
+impl<const SAMPLING: bool> RuleText<SAMPLING> {
+    /// Takes the action. Fails if there is no action, or more than one.
+    fn act(&mut self) -> Result<Act, &'static str> {
+        let expected = self.expected.unwrap_or_default();
+        let acts = (self.accept.take(), self.reply.take());
+        let act = match (acts, self.decline, self.cancel) {
+            ((Some(accept), None), None, None) if !SAMPLING => Act::Accept(accept),
+            ((None, Some(Parts(parts))), None, None) if SAMPLING => Act::Says(parts),
+            ((None, None), Some(true), None) => Act::Decline {
+                reason: match SAMPLING {
+                    true => None,
+                    false => self.reason.take(),
+                },
+                expected,
+            },
+            ((None, None), None, Some(true)) if !SAMPLING => Act::Cancel { expected },
+            _ if SAMPLING => {
+                return Err("a sampling rule needs one of `reply: text` and `decline: true`");
+            }
+            _ => {
+                return Err(
+                    "a rule needs one of `accept: {field: value}`, `decline: true` and `cancel: true`",
+                );
+            }
+        };
+        if self.reason.is_some() {
+            return Err("`reason` goes with `decline: true` of a form or link only");
+        }
+        if self.expected.is_some() && matches!(act, Act::Accept(_) | Act::Says(_)) {
+            return Err(match SAMPLING {
+                true => "`expected` goes with `decline: true` only",
+                false => "`expected` goes with `decline: true` and `cancel: true` only",
+            });
+        }
+        Ok(act)
+    }
 
-    /// Parses the action. Fails if its members cannot be combined.
-    fn frame(text: Self::Text) -> Result<Frame<Self>, &'static str>;
-
-    /// Checks that this action can answer the questions that the rule matches.
-    fn check(&self, when: &When) -> Result<(), &'static str>;
-}
-
-impl<A: WrittenAction> Frame<A> {
-    fn rule(self) -> Result<Rule<A>, &'static str> {
+    fn rule(mut self) -> Result<Rule<SAMPLING>, &'static str> {
+        let act = self.act()?;
         let when = self.when.unwrap_or_default();
         if when.only.is_some() && when.fields.is_none() {
             return Err("`only` goes with `fields`: it says that the form has no others");
         }
-        let act = self.act.ok_or(A::NEEDED)?;
         // A single answer repeats; each answer of a list is given once.
         let once = self.then.as_ref().map(|_| 1);
         let first = Step {
@@ -53,161 +87,79 @@ impl<A: WrittenAction> Frame<A> {
             times: self.times.map(NonZeroU64::get).or(once),
             after: self.after.0,
         };
-        let steps: Vec<_> = [first]
-            .into_iter()
-            .chain(self.then.into_iter().flatten())
-            .collect();
+        let then = self.then.into_iter().flatten().map(|StepText(step)| step);
+        let steps: Vec<_> = [first].into_iter().chain(then).collect();
         for step in &steps {
-            step.act.check(&when)?;
+            check::<SAMPLING>(&step.act, &when)?;
         }
         Ok(Rule { when, steps })
     }
 
-    fn step(self) -> Result<Step<A>, &'static str> {
+    fn step(mut self) -> Result<Step, &'static str> {
+        let act = self.act()?;
         if self.when.is_some() || self.then.is_some() {
             return Err("`when` and `then` belong to the rule, not to an answer in `then`");
         }
         Ok(Step {
-            act: self.act.ok_or(A::NEEDED)?,
+            act,
             times: Some(self.times.map_or(1, NonZeroU64::get)),
             after: self.after.0,
         })
     }
 }
 
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct RuleText {
-    when: Option<When>,
-    times: Option<NonZeroU64>,
-    #[serde(default)]
-    after: Delay,
-    then: Option<Vec<Step<Act>>>,
-    accept: Option<Accept>,
-    decline: Option<bool>,
-    cancel: Option<bool>,
-    reason: Option<String>,
-    expected: Option<bool>,
+/// Checks that an action can answer the questions that its rule matches.
+fn check<const SAMPLING: bool>(act: &Act, when: &When) -> Result<(), &'static str> {
+    let (has_host, has_fields) = (when.host.is_some(), when.fields.is_some());
+    let is_link = when.mode == Some(Mode::Url);
+    let accepts_link = is_link && matches!(act, Act::Accept(_));
+    let wrong = match SAMPLING {
+        true => [
+            (has_host, "`host` is for links; a sampling request has none"),
+            (
+                has_fields,
+                "`fields` is for forms; a sampling request has none",
+            ),
+            (
+                when.mode.is_some(),
+                "`mode` is for forms and links; a sampling request has none",
+            ),
+            (false, ""),
+        ],
+        false => [
+            (
+                accepts_link && !has_host,
+                "a rule that accepts links names the `host` they lead to",
+            ),
+            (
+                has_host && when.mode == Some(Mode::Form),
+                "`host` is for links; a form has none",
+            ),
+            (
+                when.tools.is_some(),
+                "`tools` is for sampling rules; forms and links have none",
+            ),
+            (
+                has_fields && (has_host || is_link),
+                "`fields` is for forms; a link has none",
+            ),
+        ],
+    };
+    let wrong = wrong.iter().find(|(is_wrong, _)| *is_wrong);
+    wrong.map_or(Ok(()), |(_, why)| Err(why))
 }
 
-impl WrittenAction for Act {
-    type Text = RuleText;
-
-    const NEEDED: &str =
-        "a rule needs one of `accept: {field: value}`, `decline: true` and `cancel: true`";
-
-    fn frame(text: RuleText) -> Result<Frame<Self>, &'static str> {
-        let is_expected = text.expected.unwrap_or_default();
-        let declines = text.decline.is_some();
-        let act = match (text.accept, text.decline, text.cancel) {
-            (Some(accept), None, None) => Some(Self::Accept(accept)),
-            (None, Some(true), None) => Some(Self::Decline {
-                reason: text.reason.clone(),
-                expected: is_expected,
-            }),
-            (None, None, Some(true)) => Some(Self::Cancel {
-                expected: is_expected,
-            }),
-            (None, None, None) => None,
-            _ => return Err(Self::NEEDED),
-        };
-        if text.reason.is_some() && !declines {
-            return Err("`reason` goes with `decline: true` only");
-        }
-        if text.expected.is_some() && matches!(act, None | Some(Self::Accept(_))) {
-            return Err("`expected` goes with `decline: true` and `cancel: true` only");
-        }
-        Ok(Frame {
-            when: text.when,
-            times: text.times,
-            after: text.after,
-            then: text.then,
-            act,
-        })
-    }
-
-    fn check(&self, when: &When) -> Result<(), &'static str> {
-        let accepts = matches!(self, Self::Accept(_));
-        if accepts && when.mode == Some(Mode::Url) && when.host.is_none() {
-            return Err("a rule that accepts links names the `host` they lead to");
-        }
-        if when.host.is_some() && when.mode == Some(Mode::Form) {
-            return Err("`host` is for links; a form has none");
-        }
-        if when.tools.is_some() {
-            return Err("`tools` is for sampling rules; forms and links have none");
-        }
-        if when.fields.is_some() && (when.host.is_some() || when.mode == Some(Mode::Url)) {
-            return Err("`fields` is for forms; a link has none");
-        }
-        Ok(())
-    }
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct SamplingText {
-    when: Option<When>,
-    times: Option<NonZeroU64>,
-    #[serde(default)]
-    after: Delay,
-    then: Option<Vec<Step<Reply>>>,
-    reply: Option<Parts>,
-    decline: Option<bool>,
-    expected: Option<bool>,
-}
-
-impl WrittenAction for Reply {
-    type Text = SamplingText;
-
-    const NEEDED: &str = "a sampling rule needs one of `reply: text` and `decline: true`";
-
-    fn frame(text: SamplingText) -> Result<Frame<Self>, &'static str> {
-        let act = match (text.reply, text.decline) {
-            (Some(Parts(parts)), None) => Some(Self::Says(parts)),
-            (None, Some(true)) => Some(Self::Decline {
-                expected: text.expected.unwrap_or_default(),
-            }),
-            (None, None) => None,
-            _ => return Err(Self::NEEDED),
-        };
-        if text.expected.is_some() && !matches!(act, Some(Self::Decline { .. })) {
-            return Err("`expected` goes with `decline: true` only");
-        }
-        Ok(Frame {
-            when: text.when,
-            times: text.times,
-            after: text.after,
-            then: text.then,
-            act,
-        })
-    }
-
-    fn check(&self, when: &When) -> Result<(), &'static str> {
-        if when.host.is_some() {
-            return Err("`host` is for links; a sampling request has none");
-        }
-        if when.fields.is_some() {
-            return Err("`fields` is for forms; a sampling request has none");
-        }
-        if when.mode.is_some() {
-            return Err("`mode` is for forms and links; a sampling request has none");
-        }
-        Ok(())
-    }
-}
-
-impl<'de, A: WrittenAction> Deserialize<'de> for Rule<A> {
+impl<'de, const SAMPLING: bool> Deserialize<'de> for Rule<SAMPLING> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let frame = A::frame(A::Text::deserialize(deserializer)?);
-        frame.and_then(Frame::rule).map_err(D::Error::custom)
+        let text = RuleText::<SAMPLING>::deserialize(deserializer)?;
+        text.rule().map_err(D::Error::custom)
     }
 }
 
-impl<'de, A: WrittenAction> Deserialize<'de> for Step<A> {
+impl<'de, const SAMPLING: bool> Deserialize<'de> for StepText<SAMPLING> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let frame = A::frame(A::Text::deserialize(deserializer)?);
-        frame.and_then(Frame::step).map_err(D::Error::custom)
+        let text = RuleText::<SAMPLING>::deserialize(deserializer)?;
+        text.step().map(Self).map_err(D::Error::custom)
     }
 }
 

@@ -10,31 +10,39 @@ use super::{
 };
 use crate::yaml::Shape;
 
-/// A rule for questions.
+/// A rule: for forms and links, or for sampling requests.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Rule<A> {
+pub struct Rule<const SAMPLING: bool> {
     /// Which questions the rule matches. For sampling, `message` matches any text in the request.
     pub when: When,
     /// The answers, in order. After the last one, the rule answers nothing.
-    pub steps: Vec<Step<A>>,
+    pub steps: Vec<Step>,
 }
+
+/// A rule for forms and links.
+pub type AnswerRule = Rule<false>;
+
+/// A rule for sampling requests.
+pub type SamplingRule = Rule<true>;
 
 /// One answer of a rule.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Step<A> {
+pub struct Step {
     /// The answer.
-    pub act: A,
+    pub act: Act,
     /// How many questions it answers. If absent, all that follow.
     pub times: Option<u64>,
     /// How long to wait before answering.
     pub after: Duration,
 }
 
-/// The action of a rule for forms and links.
+/// The action of a rule.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Act {
-    /// Accepts.
+    /// Accepts a form or a link.
     Accept(Accept),
+    /// Replies to a sampling request instead of a model.
+    Says(Vec<SampledPart>),
     /// Declines, with an optional reason.
     Decline {
         /// The reason, for the server.
@@ -42,7 +50,7 @@ pub enum Act {
         /// Whether the run is expected to end this way.
         expected: bool,
     },
-    /// Cancels.
+    /// Cancels a form or a link.
     Cancel {
         /// Whether the run is expected to end this way.
         expected: bool,
@@ -59,29 +67,9 @@ pub enum Accept {
     Yes,
 }
 
-/// The action of a rule for sampling requests.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Reply {
-    /// Replies instead of a model.
-    Says(Vec<SampledPart>),
-    /// Declines.
-    Decline {
-        /// Whether the run is expected to end this way.
-        expected: bool,
-    },
-}
-
-pub(super) trait Action {
-    /// Whether it refuses, and the run is not expected to end this way.
-    fn is_plain_no(&self) -> bool;
-
-    /// The texts that may contain placeholders.
-    fn texts(&mut self) -> Vec<&mut String>;
-}
-
-impl<A> Rule<A> {
+impl<const SAMPLING: bool> Rule<SAMPLING> {
     /// Returns the next answer, after `answered` questions.
-    pub fn step(&self, answered: u64) -> Option<&Step<A>> {
+    pub fn step(&self, answered: u64) -> Option<&Step> {
         let mut before = answered;
         self.steps.iter().find(|step| {
             let left = step.times.map(|times| before.checked_sub(times));
@@ -94,24 +82,34 @@ impl<A> Rule<A> {
             }
         })
     }
-}
 
-/// Whether the rule only refuses. If so, it may stay unused.
-pub(super) fn is_guard<A: Action>(rule: &Rule<A>) -> bool {
-    rule.steps.iter().all(|step| step.act.is_plain_no())
-}
-
-impl Action for Act {
-    fn is_plain_no(&self) -> bool {
-        match self {
-            Self::Accept(_) => false,
-            Self::Decline { expected, .. } | Self::Cancel { expected } => !expected,
-        }
+    /// Whether the rule only refuses. If so, it may stay unused.
+    pub(super) fn is_guard(&self) -> bool {
+        let is_plain_no = |step: &Step| match step.act {
+            Act::Accept(_) | Act::Says(_) => false,
+            Act::Decline { expected, .. } | Act::Cancel { expected } => !expected,
+        };
+        self.steps.iter().all(is_plain_no)
     }
+}
 
-    fn texts(&mut self) -> Vec<&mut String> {
+impl Act {
+    /// The texts that may contain placeholders.
+    pub(super) fn texts(&mut self) -> Vec<&mut String> {
         match self {
             Self::Accept(Accept::Values(values)) => values.texts(),
+            Self::Says(parts) => {
+                let mut texts = Vec::new();
+                for part in parts {
+                    match part {
+                        SampledPart::Text(text) => texts.push(text),
+                        SampledPart::Call { input, .. } => input
+                            .values_mut()
+                            .for_each(|value| texts_in(value, &mut texts)),
+                    }
+                }
+                texts
+            }
             Self::Decline { reason, .. } => reason.iter_mut().collect(),
             Self::Accept(Accept::Yes) | Self::Cancel { .. } => Vec::new(),
         }
@@ -131,31 +129,4 @@ pub enum SampledPart {
         /// Its arguments.
         input: Map<String, Value>,
     },
-}
-
-impl Action for Reply {
-    fn is_plain_no(&self) -> bool {
-        match self {
-            Self::Says(_) => false,
-            Self::Decline { expected } => !expected,
-        }
-    }
-
-    fn texts(&mut self) -> Vec<&mut String> {
-        match self {
-            Self::Says(parts) => {
-                let mut texts = Vec::new();
-                for part in parts {
-                    match part {
-                        SampledPart::Text(text) => texts.push(text),
-                        SampledPart::Call { input, .. } => input
-                            .values_mut()
-                            .for_each(|value| texts_in(value, &mut texts)),
-                    }
-                }
-                texts
-            }
-            Self::Decline { .. } => Vec::new(),
-        }
-    }
 }

@@ -1,11 +1,11 @@
 use std::time::{Duration, SystemTime};
 
-use askback::{limits::Limits, protocol::CreateMessageParams};
+use askback::limits::Limits;
 
 use super::{
     file::{Script, UnusedRules},
     report::{Place, Report},
-    rule::{Accept, Act, Action, Reply as SamplingReply, Rule, Step, is_guard},
+    rule::{Accept, Act, AnswerRule, Rule, Step},
     sampled,
     value::Values,
 };
@@ -68,36 +68,60 @@ impl ScriptRun {
 
     /// Answers a question with the first matching rule. `server` is the user's name for the server.
     pub fn answer(&mut self, server: &str, question: &Question, limits: &Limits) -> Answer {
-        match &question.ask {
-            Ask::Form { schema, .. } => {
-                let now = self.now;
-                self.by_rule(server, question, |accept| {
-                    let none = Values::default();
-                    let values = match accept {
-                        Accept::Values(values) => values,
-                        Accept::Yes => &none,
-                    };
-                    values.content(schema, now, limits).map(Reply::Form)
-                })
+        if let Ask::Link { url, .. } = &question.ask
+            && let Err(refusal) = link::judge(url)
+        {
+            return Answer::Given(refusal.reply(), None);
+        }
+        let is_link = matches!(question.ask, Ask::Link { .. });
+        let fits = |rule: &AnswerRule, act: &Act| {
+            // Only a rule that names the host can consent to a link.
+            let consents = !is_link || !matches!(act, Act::Accept(_)) || rule.when.host.is_some();
+            consents && rule.when.fits(server, question)
+        };
+        let picked = match &question.ask {
+            Ask::Form { .. } | Ask::Link { .. } => {
+                pick(&self.script.answers, &mut self.answers, fits)
             }
-            Ask::Link { url, .. } => match link::judge(url) {
-                Ok(_) => self.by_rule(server, question, |_| Ok(Reply::Link)),
-                Err(refusal) => Answer::Given(
-                    Reply::Declined {
-                        by: By::Policy,
-                        reason: Some(format!("The link is not opened: {refusal}")),
-                    },
-                    None,
-                ),
+            Ask::Sample(request) => pick(&self.script.sampling, &mut self.sampling, |rule, _| {
+                rule.when.fits_sampling(server, question, request)
+            }),
+            Ask::Roots => return self.list_roots(),
+            _ => None,
+        };
+        let Some((rule, step)) = picked else {
+            return Answer::Unmatched;
+        };
+        let reply = match (&step.act, &question.ask) {
+            (Act::Accept(accept), Ask::Form { schema, .. }) => {
+                let none = Values::default();
+                let values = match accept {
+                    Accept::Values(values) => values,
+                    Accept::Yes => &none,
+                };
+                values.content(schema, self.now, limits).map(Reply::Form)
+            }
+            (Act::Says(parts), Ask::Sample(request)) => {
+                sampled::reply(parts, request, &mut self.called)
+            }
+            (Act::Accept(_) | Act::Says(_), _) => Ok(Reply::Link),
+            (Act::Decline { reason, expected }, _) => Ok(Reply::Declined {
+                by: By::Rule {
+                    expected: *expected,
+                },
+                reason: reason.clone(),
+            }),
+            (Act::Cancel { expected }, _) => Ok(Reply::Cancelled(Why::Rule {
+                expected: *expected,
+            })),
+        };
+        match (reply, step.after) {
+            (Err(why), _) => Answer::Unfit {
+                rule: Some(rule),
+                why,
             },
-            Ask::Sample(request) => self.sample(server, question, request),
-            Ask::Roots => self.list_roots(),
-            Ask::Arguments { .. }
-            | Ask::Retry { .. }
-            | Ask::Older { .. }
-            | Ask::Register { .. }
-            | Ask::Client { .. }
-            | Ask::SignIn { .. } => Answer::Unmatched,
+            (Ok(reply), Duration::ZERO) => Answer::Given(reply, Some(rule)),
+            (Ok(reply), after) => Answer::Later { after, reply, rule },
         }
     }
 
@@ -114,69 +138,6 @@ impl ScriptRun {
         }
     }
 
-    fn by_rule(
-        &mut self,
-        server: &str,
-        question: &Question,
-        accept: impl FnOnce(&Accept) -> Result<Reply, String>,
-    ) -> Answer {
-        let fits = |rule: &Rule<Act>, act: &Act| {
-            // Only a rule that names the host can consent to a link.
-            let consents = !matches!(question.ask, Ask::Link { .. })
-                || !matches!(act, Act::Accept(_))
-                || rule.when.host.is_some();
-            consents && rule.when.fits(server, question)
-        };
-        let picked = pick(&self.script.answers, &mut self.answers, fits);
-        let Some(picked) = picked else {
-            return Answer::Unmatched;
-        };
-        let reply = match &picked.step.act {
-            Act::Accept(given) => match accept(given) {
-                Ok(reply) => reply,
-                Err(why) => {
-                    return Answer::Unfit {
-                        rule: Some(picked.rule),
-                        why,
-                    };
-                }
-            },
-            Act::Decline { reason, expected } => declined(reason.clone(), *expected),
-            Act::Cancel { expected } => Reply::Cancelled(Why::Rule {
-                expected: *expected,
-            }),
-        };
-        picked.gives(reply)
-    }
-
-    fn sample(
-        &mut self,
-        server: &str,
-        question: &Question,
-        request: &CreateMessageParams,
-    ) -> Answer {
-        let fits = |rule: &Rule<SamplingReply>, _: &SamplingReply| {
-            rule.when.fits_sampling(server, question, request)
-        };
-        let picked = pick(&self.script.sampling, &mut self.sampling, fits);
-        let Some(picked) = picked else {
-            return Answer::Unmatched;
-        };
-        let reply = match &picked.step.act {
-            SamplingReply::Says(parts) => match sampled::reply(parts, request, &mut self.called) {
-                Ok(reply) => reply,
-                Err(why) => {
-                    return Answer::Unfit {
-                        rule: Some(picked.rule),
-                        why,
-                    };
-                }
-            },
-            SamplingReply::Decline { expected } => declined(None, *expected),
-        };
-        picked.gives(reply)
-    }
-
     fn list_roots(&self) -> Answer {
         let Some(paths) = &self.script.roots else {
             return Answer::Unmatched;
@@ -191,56 +152,30 @@ impl ScriptRun {
     }
 }
 
-struct PickedAnswer<'a, A> {
-    /// The number of the rule, counted from 1.
-    rule: usize,
-    step: &'a Step<A>,
-}
-
-impl<A> PickedAnswer<'_, A> {
-    fn gives(&self, reply: Reply) -> Answer {
-        match self.step.after {
-            Duration::ZERO => Answer::Given(reply, Some(self.rule)),
-            after => Answer::Later {
-                after,
-                reply,
-                rule: self.rule,
-            },
-        }
-    }
-}
-
-/// Returns the answer of the first matching rule that has answers left.
-fn pick<'a, A>(
-    rules: &'a [Rule<A>],
+/// Returns the answer of the first matching rule that has answers left, and the number of the rule,
+/// counted from 1.
+fn pick<'a, const SAMPLING: bool>(
+    rules: &'a [Rule<SAMPLING>],
     counts: &mut [u64],
-    fits: impl Fn(&Rule<A>, &A) -> bool,
-) -> Option<PickedAnswer<'a, A>> {
+    fits: impl Fn(&Rule<SAMPLING>, &Act) -> bool,
+) -> Option<(usize, &'a Step)> {
     let mut rules = (1..).zip(rules).zip(counts);
     rules.find_map(|((number, rule), answered)| {
         let step = rule.step(*answered)?;
-        let picked = PickedAnswer { rule: number, step };
         fits(rule, &step.act).then(|| {
             *answered = answered.saturating_add(1);
-            picked
+            (number, step)
         })
     })
 }
 
-fn declined(reason: Option<String>, expected: bool) -> Reply {
-    Reply::Declined {
-        by: By::Rule { expected },
-        reason,
-    }
-}
-
 /// The rules that answered nothing, except those that only refuse.
-fn unused<A: Action>(
-    rules: &[Rule<A>],
+fn unused<const SAMPLING: bool>(
+    rules: &[Rule<SAMPLING>],
     counts: &[u64],
     place: fn(usize) -> Place,
 ) -> impl Iterator<Item = Place> {
     let numbered = (1..).zip(rules).zip(counts);
-    let unused = numbered.filter(|((_, rule), count)| **count == 0 && !is_guard(rule));
+    let unused = numbered.filter(|((_, rule), count)| **count == 0 && !rule.is_guard());
     unused.map(move |((number, _), _)| place(number))
 }

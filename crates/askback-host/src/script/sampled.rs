@@ -6,7 +6,7 @@ use askback::protocol::{
 };
 
 use super::rule::SampledPart;
-use crate::model::{PERSON, Reply, calls, mode};
+use crate::model::{PERSON, Reply, calls, content_of, mode};
 
 /// Builds a reply from parts. Tool calls get ids that are unique in the run: `last` is the number
 /// of the last call, and is updated.
@@ -60,17 +60,13 @@ pub(super) fn reply(
             }))
         }
     });
-    let mut blocks = blocks.collect::<Result<Vec<_>, _>>()?;
+    let blocks = blocks.collect::<Result<Vec<_>, _>>()?;
     let stop_reason = match has_calls {
         true => "toolUse",
         false => "endTurn",
     };
-    let content = match blocks.len() {
-        1 => blocks.remove(0).into(),
-        _ => blocks.into(),
-    };
     Ok(Reply::Sampled(Box::new(CreateMessageResult {
-        content,
+        content: content_of(blocks),
         stop_reason: Some(stop_reason.to_owned()),
         ..CreateMessageResult::text(PERSON, "")
     })))

@@ -124,28 +124,15 @@ impl When {
     }
 
     fn fits_call(&self, server: &str, question: &Question) -> bool {
-        let Self {
-            server: wanted_server,
-            tool: wanted_tool,
-            prompt: wanted_prompt,
-            key,
-            // Checked by the callers if they apply to the question.
-            mode: _,
-            message: _,
-            fields: _,
-            only: _,
-            tools: _,
-            host: _,
-        } = self;
         let call = question.call.as_ref();
         let (tool, prompt) = (call.and_then(Call::tool), call.and_then(Call::prompt));
         let is =
             |wanted: &Option<String>, is: Option<&str>| wanted.is_none() || wanted.as_deref() == is;
         // The server's own name is not used: any server can claim any name.
-        is(wanted_server, Some(server))
-            && is(wanted_tool, tool)
-            && is(wanted_prompt, prompt)
-            && is(key, question.key.as_deref())
+        is(&self.server, Some(server))
+            && is(&self.tool, tool)
+            && is(&self.prompt, prompt)
+            && is(&self.key, question.key.as_deref())
     }
 }
 

@@ -15,6 +15,7 @@ mod words;
 
 use std::fmt::Write as _;
 
+use unicode_general_category::{GeneralCategory, get_general_category};
 use unicode_width::UnicodeWidthChar;
 
 pub use alike::told_apart;
@@ -35,36 +36,22 @@ const MARKS: usize = 4;
 
 const IDEOGRAPHIC: char = '\u{3000}';
 
-/// Characters that are invisible or change other characters, as inclusive ranges: format
-/// characters, fillers, selectors and tags. Control characters are handled by `char::is_control`.
+/// Characters that are invisible or change other characters, as inclusive ranges: fillers,
+/// selectors and tags, beside those of the category Format.
 const INVISIBLE: &[(char, char)] = &[
-    ('\u{ad}', '\u{ad}'),
     ('\u{34f}', '\u{34f}'),
-    ('\u{600}', '\u{605}'),
-    ('\u{61c}', '\u{61c}'),
-    ('\u{6dd}', '\u{6dd}'),
-    ('\u{70f}', '\u{70f}'),
-    ('\u{890}', '\u{891}'),
-    ('\u{8e2}', '\u{8e2}'),
     ('\u{115f}', '\u{1160}'),
     ('\u{17b4}', '\u{17b5}'),
     ('\u{180b}', '\u{180f}'),
-    ('\u{200b}', '\u{200f}'),
     ('\u{2028}', '\u{202e}'),
     ('\u{2060}', '\u{206f}'),
     ('\u{2800}', '\u{2800}'),
     ('\u{3164}', '\u{3164}'),
     ('\u{fe00}', '\u{fe0f}'),
-    ('\u{feff}', '\u{feff}'),
     ('\u{ffa0}', '\u{ffa0}'),
     ('\u{fff0}', '\u{fffb}'),
-    ('\u{110bd}', '\u{110bd}'),
-    ('\u{110cd}', '\u{110cd}'),
-    ('\u{13430}', '\u{1343f}'),
     ('\u{13441}', '\u{13442}'),
-    ('\u{1bca0}', '\u{1bca3}'),
     ('\u{1d159}', '\u{1d159}'),
-    ('\u{1d173}', '\u{1d17a}'),
     ('\u{e0000}', '\u{e0fff}'),
 ];
 
@@ -77,6 +64,7 @@ fn is_plain(text: &str) -> bool {
 /// Whether a character controls the terminal or is invisible.
 pub fn acts_or_hides(c: char) -> bool {
     c.is_control()
+        || get_general_category(c) == GeneralCategory::Format
         || INVISIBLE
             .iter()
             .any(|&(first, last)| (first..=last).contains(&c))

@@ -31,7 +31,7 @@ struct Line<'a> {
     message: Option<&'a RawValue>,
     /// The received text, if it is not JSON.
     #[serde(skip_serializing_if = "Option::is_none")]
-    text: Option<String>,
+    text: Option<&'a str>,
 }
 
 #[derive(Serialize)]
@@ -39,10 +39,8 @@ struct Line<'a> {
 struct Http<'a> {
     exchange: u64,
     method: &'a str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    url: Option<&'a str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    headers: Option<BTreeMap<&'a str, Vec<Option<&'a str>>>>,
+    url: &'a str,
+    headers: BTreeMap<&'a str, Vec<Option<&'a str>>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     status: Option<u16>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -52,40 +50,22 @@ struct Http<'a> {
 /// A message as one line of JSON, without the line break. Line breaks in the message become blanks;
 /// control and invisible characters become JSON escapes.
 pub fn line(began: SystemTime, entry: &Entry) -> String {
-    let joined = joined(&entry.message);
+    let joined = text::json(&String::from_utf8_lossy(&entry.message)).replace(['\n', '\r'], " ");
     let message: Option<&RawValue> = serde_json::from_str(&joined).ok();
-    let text = match message {
-        None if !entry.message.is_empty() => Some(joined.clone()),
-        _ => None,
-    };
+    let is_text = message.is_none() && !entry.message.is_empty();
     let line = Line {
+        number: entry.number,
+        time: time(began, entry.at),
+        direction: if entry.is_sent { "sent" } else { "received" },
+        bytes: entry.message.len(),
+        call: entry.call,
+        after: entry.took.map(|took| took.as_secs_f64()),
+        http: entry.http.as_deref().map(http),
         message,
-        text,
-        ..Line::of(began, entry)
+        text: is_text.then_some(&*joined),
     };
     // Serialization fails only for maps with keys that are not strings.
     serde_json::to_string(&line).unwrap_or_default()
-}
-
-impl<'a> Line<'a> {
-    fn of(began: SystemTime, entry: &'a Entry) -> Self {
-        Self {
-            number: entry.number,
-            time: time(began, entry.at),
-            direction: if entry.is_sent { "sent" } else { "received" },
-            bytes: entry.message.len(),
-            call: entry.call,
-            after: entry.took.map(|took| took.as_secs_f64()),
-            http: entry.http.as_deref().map(http),
-            message: None,
-            text: None,
-        }
-    }
-}
-
-/// Joins the lines of a message and escapes control and invisible characters.
-fn joined(message: &[u8]) -> String {
-    text::json(&String::from_utf8_lossy(message)).replace(['\n', '\r'], " ")
 }
 
 /// Formats `began + at` as RFC 3339.
@@ -105,8 +85,8 @@ fn http(exchange: &Exchange) -> Http<'_> {
     Http {
         exchange: exchange.number,
         method: &exchange.method,
-        url: Some(&exchange.url),
-        headers: Some(headers(&exchange.headers)),
+        url: &exchange.url,
+        headers: headers(&exchange.headers),
         status: response.map(|response| response.status),
         response_headers: response.map(|response| headers(&response.headers)),
     }

@@ -1,8 +1,8 @@
 //! A summary of a message.
 
-use std::{borrow::Cow, collections::BTreeMap};
+use std::collections::BTreeMap;
 
-use serde::{Deserialize, de::IgnoredAny};
+use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
 
 use super::state::State;
@@ -59,62 +59,10 @@ const NAME: usize = 100;
 
 const KEYS: usize = 16;
 
-#[derive(Deserialize)]
-struct Envelope<'a> {
-    #[serde(borrow)]
-    id: Option<&'a RawValue>,
-    #[serde(borrow)]
-    method: Option<Cow<'a, str>>,
-    #[serde(borrow)]
-    params: Option<&'a RawValue>,
-    #[serde(borrow)]
-    result: Option<&'a RawValue>,
-    #[serde(borrow)]
-    error: Option<&'a RawValue>,
-}
-
-/// The members of parameters and results that describe a message. Each is parsed on its own, so
-/// that a member of the wrong type does not hide the others.
-#[derive(Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-struct Members<'a> {
-    #[serde(borrow)]
-    name: Option<&'a RawValue>,
-    #[serde(borrow)]
-    uri: Option<&'a RawValue>,
-    #[serde(borrow)]
-    request_state: Option<&'a RawValue>,
-    #[serde(borrow)]
-    input_requests: Option<&'a RawValue>,
-    #[serde(borrow)]
-    input_responses: Option<&'a RawValue>,
-    #[serde(borrow)]
-    is_error: Option<&'a RawValue>,
-    #[serde(borrow)]
-    request_id: Option<&'a RawValue>,
-    #[serde(borrow)]
-    progress_token: Option<&'a RawValue>,
-    #[serde(borrow)]
-    progress: Option<&'a RawValue>,
-    #[serde(borrow)]
-    total: Option<&'a RawValue>,
-    #[serde(borrow)]
-    level: Option<&'a RawValue>,
-    #[serde(borrow)]
-    logger: Option<&'a RawValue>,
-    #[serde(borrow)]
-    data: Option<&'a RawValue>,
-    #[serde(borrow)]
-    reason: Option<&'a RawValue>,
-    #[serde(borrow)]
-    action: Option<&'a RawValue>,
-    #[serde(borrow)]
-    code: Option<&'a RawValue>,
-    #[serde(borrow)]
-    message: Option<&'a RawValue>,
-    #[serde(borrow, rename = "_meta")]
-    meta: Option<&'a RawValue>,
-}
+/// The members of an object. Each is parsed on its own, so that a member of the wrong type does not
+/// hide the others.
+#[derive(Default)]
+struct Members<'a>(BTreeMap<String, &'a RawValue>);
 
 impl Gist {
     pub(super) fn read(message: &[u8]) -> Self {
@@ -127,47 +75,47 @@ impl Gist {
                 Err(_) => Self::Unreadable,
             };
         }
-        let Ok(envelope) = serde_json::from_slice::<Envelope<'_>>(message) else {
+        let envelope = std::str::from_utf8(message).ok().and_then(Members::parse);
+        let Some(envelope) = envelope else {
             return Self::Unreadable;
         };
-        let id = envelope.id.map(|id| short(id.get()));
-        match (envelope.method, id) {
+        let id = envelope.raw("id");
+        let (result, error) = (envelope.has("result"), envelope.has("error"));
+        match (envelope.text("method"), id) {
+            (None, _) if envelope.has("method") => Self::Unreadable,
             (Some(method), Some(id)) => {
-                let params = Members::read(envelope.params);
+                let params = envelope.object("params");
                 Self::Request {
                     id,
-                    method: short(&method),
-                    target: text(params.name.or(params.uri)),
-                    answers: keys(params.input_responses),
+                    method,
+                    target: params.text(if params.has("name") { "name" } else { "uri" }),
+                    answers: params.keys("inputResponses"),
                     state: params.state(),
-                    token: raw(Members::read(params.meta).progress_token),
+                    token: params.object("_meta").raw("progressToken"),
                 }
             }
             (Some(method), None) => {
-                let params = Members::read(envelope.params);
+                let params = envelope.object("params");
                 Self::Notification {
-                    method: short(&method),
-                    about: raw(params.progress_token.or(params.request_id)),
+                    method,
+                    about: params.raw("progressToken").or(params.raw("requestId")),
                     says: params.says(),
                 }
             }
-            (None, id) => match (envelope.result, envelope.error) {
-                (Some(result), _) => Self::Response {
-                    id: id.unwrap_or_default(),
-                    outcome: Outcome::of(&Members::read(Some(result))),
-                },
-                (None, Some(error)) => {
-                    let error = Members::read(Some(error));
-                    Self::Response {
-                        id: id.unwrap_or_default(),
-                        outcome: Outcome::Error {
-                            code: raw(error.code).unwrap_or_default(),
-                            message: text(error.message).unwrap_or_default(),
-                        },
+            (None, id) if result || error => Self::Response {
+                id: id.unwrap_or_default(),
+                outcome: match result {
+                    true => Outcome::of(&envelope.object("result")),
+                    false => {
+                        let error = envelope.object("error");
+                        Outcome::Error {
+                            code: error.raw("code").unwrap_or_default(),
+                            message: error.text("message").unwrap_or_default(),
+                        }
                     }
-                }
-                (None, None) => Self::Unreadable,
+                },
             },
+            (None, _) => Self::Unreadable,
         }
     }
 
@@ -246,14 +194,13 @@ impl Outcome {
     }
 
     fn of(result: &Members<'_>) -> Self {
-        let state = result.state();
-        match (result.input_requests, state) {
-            (None, None) => Self::Done {
-                failed: result.is_error.is_some_and(|it| it.get() == "true"),
-                action: text(result.action),
+        match (result.has("inputRequests"), result.state()) {
+            (false, None) => Self::Done {
+                failed: result.raw("isError").is_some_and(|it| it == "true"),
+                action: result.text("action"),
             },
-            (asked, state) => Self::Asked {
-                asks: keys(asked),
+            (_, state) => Self::Asked {
+                asks: result.keys("inputRequests"),
                 state,
             },
         }
@@ -261,15 +208,58 @@ impl Outcome {
 }
 
 impl<'a> Members<'a> {
+    fn parse(json: &'a str) -> Option<Self> {
+        serde_json::from_str(json).ok().map(Self)
+    }
+
+    /// Whether there is a member with this name other than null.
+    fn has(&self, name: &str) -> bool {
+        self.get(name).is_some()
+    }
+
+    fn get(&self, name: &str) -> Option<&'a str> {
+        let value = self.0.get(name)?.get();
+        (value != "null").then_some(value)
+    }
+
+    fn raw(&self, name: &str) -> Option<String> {
+        self.get(name).map(short)
+    }
+
+    fn text(&self, name: &str) -> Option<String> {
+        let text: String = serde_json::from_str(self.get(name)?).ok()?;
+        Some(short(&text))
+    }
+
+    fn object(&self, name: &str) -> Self {
+        self.get(name).and_then(Self::parse).unwrap_or_default()
+    }
+
+    fn keys(&self, name: &str) -> Vec<String> {
+        let object = self.object(name);
+        object.0.keys().take(KEYS).map(|key| short(key)).collect()
+    }
+
+    fn state(&self) -> Option<State> {
+        let state: String = serde_json::from_str(self.get("requestState")?).ok()?;
+        Some(State::read(&state))
+    }
+
     /// The text of a notification: progress, log message, resource or reason.
     fn says(&self) -> Option<String> {
-        let words = text(self.message.or(self.reason));
-        let words = words.or_else(|| text(self.data).or_else(|| raw(self.data)));
-        let of = match (raw(self.progress), raw(self.total)) {
+        let words = self.text(if self.has("message") {
+            "message"
+        } else {
+            "reason"
+        });
+        let words = words
+            .or_else(|| self.text("data"))
+            .or_else(|| self.raw("data"));
+        let of = match (self.raw("progress"), self.raw("total")) {
             (Some(progress), Some(total)) => Some(format!("{progress} of {total}")),
             (Some(progress), None) => Some(progress),
             (None, _) => {
-                let named = [text(self.level), text(self.logger), text(self.uri)];
+                let named = ["level", "logger", "uri"].map(|name| self.text(name));
                 let named: Vec<_> = named.into_iter().flatten().collect();
                 (!named.is_empty()).then(|| named.join(" "))
             }
@@ -279,33 +269,6 @@ impl<'a> Members<'a> {
             (of, words) => of.or(words),
         }
     }
-
-    fn read(object: Option<&'a RawValue>) -> Self {
-        let read = object.and_then(|object| serde_json::from_str(object.get()).ok());
-        read.unwrap_or_default()
-    }
-
-    fn state(&self) -> Option<State> {
-        let state = self.request_state?;
-        let state: String = serde_json::from_str(state.get()).ok()?;
-        Some(State::read(&state))
-    }
-}
-
-fn text(value: Option<&RawValue>) -> Option<String> {
-    let text: String = serde_json::from_str(value?.get()).ok()?;
-    Some(short(&text))
-}
-
-fn raw(value: Option<&RawValue>) -> Option<String> {
-    value.map(|value| short(value.get()))
-}
-
-fn keys(object: Option<&RawValue>) -> Vec<String> {
-    let read =
-        |object: &RawValue| serde_json::from_str::<BTreeMap<String, IgnoredAny>>(object.get()).ok();
-    let keys = object.and_then(read).unwrap_or_default().into_keys();
-    keys.take(KEYS).map(|key| short(&key)).collect()
 }
 
 fn short(text: &str) -> String {
@@ -326,30 +289,9 @@ mod tests {
             assert_eq!(Gist::read(message.as_bytes()).line(), line);
         }
         check(
-            r#"{"jsonrpc":"2.0","id":1,"method":"tools/list"}"#,
-            "tools/list",
-        );
-        check(
-            r#"{"id":1,"method":"tools/call","params":{"name":"book","arguments":{}}}"#,
-            "tools/call book",
-        );
-        check(
             r#"{"id":1,"method":"tools/call","params":{"name":"book","requestState":"abc",
                 "inputResponses":{"seat":{},"meal":{}}}}"#,
             "tools/call book, answers meal, seat, state of 3 characters",
-        );
-        check(
-            r#"{"id":1,"result":{"inputRequests":{"seat":{}},"requestState":"abcd"}}"#,
-            "asks seat, state of 4 characters",
-        );
-        check(
-            r#"{"id":1,"result":{"requestState":"abcd"}}"#,
-            "wants to be called again, state of 4 characters",
-        );
-        check(r#"{"id":1,"result":{"content":[]}}"#, "result");
-        check(
-            r#"{"id":1,"result":{"isError":true}}"#,
-            "result, the tool reports an error",
         );
         check(
             r#"{"id":1,"error":{"code":-32602,"message":"no"}}"#,

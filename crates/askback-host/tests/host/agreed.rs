@@ -4,7 +4,10 @@
 use std::collections::BTreeMap;
 
 use askback::{forms::Content, limits::Limits, protocol::Root};
-use askback_host::model::{Action, Ask, Draft, Effect, Event, Front, Question, Reply, Step};
+use askback_host::{
+    model::{Action, Ask, Draft, Effect, Event, Front, Question, Reply, Step},
+    text::Clock,
+};
 use proptest::prelude::*;
 
 #[derive(Default)]
@@ -84,7 +87,8 @@ impl Written {
         let draft = self.drafts.remove(&front.id);
         match (&front.question.ask, draft) {
             (Ask::Form { schema, .. }, Some(draft)) if !front.question.ask.asks_for_secrets() => {
-                let empty = Draft::new(schema.clone(), &Content::new(), Limits::default());
+                let (none, limits) = (Content::new(), Limits::default());
+                let empty = Draft::new(schema.clone(), &none, limits, Clock::default());
                 if draft != empty {
                     self.kept = Some((front.question.clone(), draft));
                 }

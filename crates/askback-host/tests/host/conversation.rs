@@ -9,8 +9,8 @@ use askback::{
 };
 use askback_host::{
     model::{
-        Action, Call, Catalog, Change, Conversation, Desk, Effect, Event, Far, Folders, How,
-        Notice, Offer, Permission, Presence, Question, Reply, Server, Why, WorstEnd,
+        Action, Call, Catalog, Change, Conversation, Desk, Effect, Event, Far, How, Notice, Offer,
+        Permission, Presence, Question, Reply, Server, Why, WorstEnd,
     },
     relay::ServerId,
 };
@@ -99,17 +99,11 @@ fn catalog(tools: u8) -> Catalog {
     }
 }
 
-fn shared(name: u8) -> (Folders, Vec<Root>) {
-    let folders = Folders::of(vec![format!("/{name}").into()]);
-    (folders, vec![Root::new(format!("file:///{name}"))])
-}
-
 /// A server's state that the user chose or the server reported, apart from its questions.
 #[derive(Debug, Clone, PartialEq, Default)]
 struct Own {
     catalog: Option<Catalog>,
     log: Option<LoggingLevel>,
-    folders: Folders,
     shared: Option<Vec<Root>>,
     permission: Permission,
     far: Option<f64>,
@@ -121,7 +115,6 @@ impl Own {
         Self {
             catalog: server.catalog().cloned(),
             log: server.log(),
-            folders: server.folders().clone(),
             shared: server.desk().shared().map(<[_]>::to_vec),
             permission: server.desk().permission(),
             far: far.map(|far| far.progress),
@@ -133,9 +126,7 @@ impl Own {
         match change.clone() {
             Change::Listed(_, catalog) => self.catalog = Some(catalog),
             Change::Log(_, level) => self.log = Some(level),
-            Change::Shared(_, folders, roots) => {
-                (self.folders, self.shared) = (folders, Some(roots));
-            }
+            Change::Shared(_, roots) => self.shared = Some(roots),
             Change::Permission(_, permission) => self.permission = permission,
             Change::Called { .. } | Change::Ended(..) => self.far = None,
             _ => {}
@@ -172,10 +163,7 @@ fn change(server: ServerId, happens: Happens, number: &mut u64) -> Option<Change
         Happens::Heard => Change::Heard(server),
         Happens::Listed(tools) => Change::Listed(server, catalog(tools)),
         Happens::Log(level) => Change::Log(server, level),
-        Happens::Shared(name) => {
-            let (folders, roots) = shared(name);
-            Change::Shared(server, folders, roots)
-        }
+        Happens::Shared(name) => Change::Shared(server, vec![Root::new(format!("file:///{name}"))]),
         Happens::Permission(permission) => Change::Permission(server, permission),
         Happens::Entered(line) => Change::Entered(vec![format!("/{line}")]),
         Happens::Offered => Change::Offered(offers()),

@@ -9,8 +9,8 @@ use askback::{
 };
 use askback_host::{
     model::{
-        Action, Ask, Call, Desk, Effect, Event, Notice, Permission, Question, Reply, Step, Why,
-        WorstEnd,
+        Action, Ask, Call, Desk, Effect, Event, Notice, Permission, Question, Reply, Step,
+        SuggestionRequest, Why, WorstEnd,
     },
     page::Look,
     plain::Dialog,
@@ -160,7 +160,9 @@ fn done(effect: &Effect) -> String {
         Effect::Answer(id, reply) => format!("= {id}: {reply:?}\n"),
         Effect::Open(url) => format!("= open {url}\n"),
         Effect::CheckFolder(path) => format!("= look at {path}\n"),
-        Effect::Suggest { name, text, .. } => format!("= suggest {name} {text:?}\n"),
+        Effect::Suggest(SuggestionRequest { name, text, .. }) => {
+            format!("= suggest {name} {text:?}\n")
+        }
         Effect::Tell(_) | Effect::Run(_) | Effect::Remember(_) => String::new(),
     }
 }

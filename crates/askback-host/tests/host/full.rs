@@ -11,7 +11,7 @@ use askback_host::{
     leaf::Did,
     model::{
         About, Action, Ask, Call, Change, Conversation, Desk, Effect, Event, Far, How, Offer,
-        Permission, Question, Reply, Server,
+        Permission, Question, Reply, Server, SuggestionRequest,
     },
     page::{Look, Page, Style},
     relay::ServerId,
@@ -106,7 +106,9 @@ impl Seat {
                 Effect::Answer(id, reply) => format!("= {id}: {reply:?}\n"),
                 Effect::Open(url) => format!("= open {url}\n"),
                 Effect::CheckFolder(path) => format!("= look at {path}\n"),
-                Effect::Suggest { name, text, .. } => format!("= suggest {name} {text:?}\n"),
+                Effect::Suggest(SuggestionRequest { name, text, .. }) => {
+                    format!("= suggest {name} {text:?}\n")
+                }
                 Effect::Tell(_) | Effect::Run(_) | Effect::Remember(_) => String::new(),
             };
             if matches!(effect, Effect::Open(_)) {

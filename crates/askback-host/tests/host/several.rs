@@ -18,8 +18,8 @@ use askback_host::{
     host::Host,
     leaf::{Did, Leaf, LinkOpening},
     model::{
-        Action, Ask, Asker, By, Cause, Conversation, Desk, EventOutcome, Folders, Origin,
-        Permission, Reply, WorstEnd,
+        Action, Ask, Asker, By, Cause, Conversation, Desk, EventOutcome, Origin, Permission, Reply,
+        WorstEnd,
     },
     page::{Look, Page},
     relay::{Relay, ServerId},
@@ -251,7 +251,7 @@ async fn a_server_has_permissions_folders_and_remarks_of_its_own() {
     let (mut host, relay, other, _) = two(0);
     let b = host.chosen();
     host.permit(Permission::Session).expect("nobody keeps it");
-    host.share(Folders::default(), vec![Root::new("file:///b")]);
+    host.share(vec![Root::new("file:///b")]);
     assert_eq!(host.desk().asker().name, "b");
     host.choose(ServerId::default());
     assert_eq!(host.desk().asker().name, "a");
