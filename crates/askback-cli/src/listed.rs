@@ -151,8 +151,14 @@ impl ListedServer {
         let mut server = self.server.clone();
         self.values()?.fill(&mut server).map_err(missing)?;
         let mut reach = self.reach(&server)?;
-        if let (Reach::Start(command), Reach::Start(written)) = (&mut reach, &written.reach) {
-            command.written = Some(Box::new(written.clone()));
+        match (&mut reach, &written.reach) {
+            (Reach::Start(command), Reach::Start(written)) => {
+                command.written = Some(Box::new(written.clone()));
+            }
+            (Reach::Address(address), Reach::Address(written)) => {
+                address.written = Some(written.url.clone());
+            }
+            _ => {}
         }
         if let Reach::Address(address) = &reach
             && let Err(error) = address.http()
@@ -166,10 +172,7 @@ impl ListedServer {
                 .quoting(written.reach.shown()),
             });
         }
-        Ok(Target {
-            written: Some(written.reach),
-            ..self.reached(reach)
-        })
+        Ok(self.reached(reach))
     }
 
     pub fn remark(&self) {
@@ -219,7 +222,6 @@ impl ListedServer {
             name: self.name.clone(),
             reach,
             file: Some(self.file.clone()),
-            written: None,
             is_told: false,
         }
     }
@@ -268,6 +270,7 @@ impl ListedServer {
                 url,
                 headers,
                 sign_in: own.oauth,
+                written: None,
             }),
         })
     }
@@ -415,9 +418,7 @@ mod tests {
         };
         assert_eq!(command.env["A"], path());
         assert_eq!(command.cwd, Some(PathBuf::from("/project/sub")));
-        let Some(Reach::Start(written)) = target.written else {
-            panic!("it is written");
-        };
+        let written = command.told();
         assert_eq!(written.env["A"], "${PATH}");
         assert_eq!(written.cwd, Some(PathBuf::from("${NOT_SET:-sub}")));
         let server = r#"{"url": "https://a.test", "headers": {"A": "Bearer ${NOT_SET:-x}"}}"#;

@@ -393,7 +393,6 @@ mod tests {
                 ..Command::default()
             }),
             file: None,
-            written: None,
             is_told: false,
         }
     }
@@ -565,7 +564,6 @@ mod tests {
                 name: "it\n".to_owned(),
                 reach,
                 file: None,
-                written: None,
                 is_told: false,
             };
             let mut page = page();
@@ -621,6 +619,7 @@ mod tests {
             url: "https://b.test/mcp".to_owned(),
             headers: pair("X-Key"),
             sign_in: serde_json::from_value(sign_in).expect("it is an entry"),
+            ..Address::default()
         };
         check(
             Reach::Address(address),
