@@ -358,35 +358,31 @@ mod tests {
 
     #[test]
     fn texts_of_another_type_are_refused() {
-        #[track_caller]
-        fn check(property: Value, text: &str, says: &str) {
-            let schema = json!({"properties": {"a": property}});
-            let given = words(&[&format!("a={text}")]).expect("the word is right");
+        for (kind, text, says) in [
+            ("integer", "x", "`a` must be a whole number"),
+            ("integer", "1.5", "`a` must be a whole number"),
+            // Parsing would change the number.
+            (
+                "integer",
+                "18446744073709551616",
+                "`a` is too large to be sent exactly",
+            ),
+            ("number", "", "`a` must be a number"),
+            (
+                "array",
+                "x",
+                "`a` is not JSON from character 1 on\n  Write it as JSON",
+            ),
+        ] {
+            let schema = json!({"properties": {"a": {"type": kind}}});
+            let word = format!("a={text}");
+            let given = words(&[&word]).expect("the word is right");
             let error = for_tool(given, &schema).expect_err("the text is of another type");
-            assert!(error.to_string().starts_with(says), "{error}");
+            assert!(
+                error.to_string().starts_with(&format!("{word}: {says}")),
+                "{error}"
+            );
         }
-        check(
-            json!({"type": "integer"}),
-            "x",
-            "a=x: `a` must be a whole number",
-        );
-        check(
-            json!({"type": "integer"}),
-            "1.5",
-            "a=1.5: `a` must be a whole number",
-        );
-        // Parsing would change the number.
-        check(
-            json!({"type": "integer"}),
-            "18446744073709551616",
-            "a=18446744073709551616: `a` is too large to be sent exactly",
-        );
-        check(json!({"type": "number"}), "", "a=: `a` must be a number");
-        check(
-            json!({"type": "array"}),
-            "x",
-            "a=x: `a` is not JSON from character 1 on\n  Write it as JSON",
-        );
     }
 
     #[test]

@@ -151,8 +151,14 @@ impl ListedServer {
         let mut server = self.server.clone();
         self.values()?.fill(&mut server).map_err(missing)?;
         let mut reach = self.reach(&server)?;
-        if let (Reach::Start(command), Reach::Start(written)) = (&mut reach, &written.reach) {
-            command.written = Some(Box::new(written.clone()));
+        match (&mut reach, &written.reach) {
+            (Reach::Start(command), Reach::Start(written)) => {
+                command.written = Some(Box::new(written.clone()));
+            }
+            (Reach::Address(address), Reach::Address(written)) => {
+                address.written = Some(written.url.clone());
+            }
+            _ => {}
         }
         if let Reach::Address(address) = &reach
             && let Err(error) = address.http()
@@ -166,10 +172,7 @@ impl ListedServer {
                 .quoting(written.reach.shown()),
             });
         }
-        Ok(Target {
-            written: Some(written.reach),
-            ..self.reached(reach)
-        })
+        Ok(self.reached(reach))
     }
 
     pub fn remark(&self) {
@@ -219,7 +222,6 @@ impl ListedServer {
             name: self.name.clone(),
             reach,
             file: Some(self.file.clone()),
-            written: None,
             is_told: false,
         }
     }
@@ -268,6 +270,7 @@ impl ListedServer {
                 url,
                 headers,
                 sign_in: own.oauth,
+                written: None,
             }),
         })
     }
@@ -377,48 +380,29 @@ mod tests {
 
     #[test]
     fn variables_are_replaced_and_their_values_are_not_shown() {
-        #[track_caller]
-        fn check(server: &str, reached: &str, shown: &str) {
+        // An entry, how it is reached, and what is shown.
+        const ENTRIES: &str = r#"
+            {"command": "x", "args": ["a b"]} => x 'a b' => x 'a b'
+            {"command": "x", "args": ["--a=${PATH}"]} => x --a=PATH => x '--a=${PATH}'
+            {"command": "${NOT_SET:-/bin}/x"} => /bin/x => '${NOT_SET:-/bin}/x'
+            {"command": "${workspaceFolder}/x"} => /project/x => '${workspaceFolder}/x'
+            {"command": "x", "args": ["${config:a}"]} => x '${config:a}' => x '${config:a}'
+            {"url": "https://${NOT_SET:-a.test}/${NOT_SET:-mcp}"} => https://a.test/mcp => https://${NOT_SET:-a.test}/${NOT_SET:-mcp}
+            {"command": "x", "url": "https://a.test/mcp"} => x => x
+            {"command": "x", "url": "https://a.test/mcp", "type": "stdio"} => x => x
+            {"command": "x", "url": "https://a.test/mcp", "type": "http"} => https://a.test/mcp => https://a.test/mcp
+            {"command": "x", "url": "https://a.test/mcp", "type": "sse"} => https://a.test/mcp => https://a.test/mcp
+            {"command": "x", "url": "https://a.test/mcp", "type": "streamable-http"} => https://a.test/mcp => https://a.test/mcp
+        "#;
+        for row in ENTRIES.trim().lines() {
+            let [server, reached, shown] = row.split(" => ").collect::<Vec<_>>()[..] else {
+                panic!("{row}");
+            };
             let target = listed(server)
-                .expect("it is listed")
-                .target()
-                .expect("it is a target");
+                .and_then(|listed| listed.target())
+                .expect(row);
             assert_eq!(target.reach.shown(), reached.replace("PATH", &path()));
             assert_eq!(target.shown(), shown);
-        }
-        check(r#"{"command": "x", "args": ["a b"]}"#, "x 'a b'", "x 'a b'");
-        check(
-            r#"{"command": "x", "args": ["--a=${PATH}"]}"#,
-            "x --a=PATH",
-            "x '--a=${PATH}'",
-        );
-        check(
-            r#"{"command": "${NOT_SET:-/bin}/x"}"#,
-            "/bin/x",
-            "'${NOT_SET:-/bin}/x'",
-        );
-        check(
-            r#"{"command": "${workspaceFolder}/x"}"#,
-            "/project/x",
-            "'${workspaceFolder}/x'",
-        );
-        check(
-            r#"{"command": "x", "args": ["${config:a}"]}"#,
-            "x '${config:a}'",
-            "x '${config:a}'",
-        );
-        check(
-            r#"{"url": "https://${NOT_SET:-a.test}/${NOT_SET:-mcp}"}"#,
-            "https://a.test/mcp",
-            "https://${NOT_SET:-a.test}/${NOT_SET:-mcp}",
-        );
-        // The type decides which of the two counts.
-        let both = r#""command": "x", "url": "https://a.test/mcp""#;
-        check(&format!("{{{both}}}"), "x", "x");
-        check(&format!(r#"{{{both}, "type": "stdio"}}"#), "x", "x");
-        for kind in ["http", "sse", "streamable-http"] {
-            let url = "https://a.test/mcp";
-            check(&format!(r#"{{{both}, "type": "{kind}"}}"#), url, url);
         }
     }
 
@@ -434,9 +418,7 @@ mod tests {
         };
         assert_eq!(command.env["A"], path());
         assert_eq!(command.cwd, Some(PathBuf::from("/project/sub")));
-        let Some(Reach::Start(written)) = target.written else {
-            panic!("it is written");
-        };
+        let written = command.told();
         assert_eq!(written.env["A"], "${PATH}");
         assert_eq!(written.cwd, Some(PathBuf::from("${NOT_SET:-sub}")));
         let server = r#"{"url": "https://a.test", "headers": {"A": "Bearer ${NOT_SET:-x}"}}"#;
@@ -501,47 +483,29 @@ mod tests {
 
     #[test]
     fn a_server_that_cannot_be_used_is_told() {
-        #[track_caller]
-        fn check(server: &str, says: &str) {
-            let error = match listed(server) {
-                Ok(listed) => listed.target().expect_err("it cannot be used"),
-                Err(error) => error,
-            };
+        const ENTRIES: &str = r#"
+            null => its entry `it` is not an object
+            {"command": "${ASKBACK_TEST_UNSET}"} => ASKBACK_TEST_UNSET
+            {"command": "x", "args": ["${NOT_SET}"]} => is not set:¶  Set it
+            {"command": "x", "args": ["${NOT_SET}"]} => ¶NOT_SET
+            {"command": "x", "args": ["${input:key}"]} => no usable entry with this id
+            {"url": "${PATH}"} => not the address of a server:
+            {"url": "https://a.test/", "type": "stdio"} => has no `command` and no `url`
+            {"command": "x", "type": "http"} => has no `command` and no `url`
+            {"command": "x", "args": ["${ASKBACK_CLIENT_SECRET}"]} => holds a secret of askback:
+            {"command": "x", "args": ["${PWD}"]} => holds a secret of askback:
+            {"command": "x", "args": ["${pwd:-x}"]} => holds a secret of askback:
+            {"command": "x", "args": ["${env:PWD}"]} => holds a secret of askback:
+        "#;
+        for row in ENTRIES.trim().lines() {
+            let (server, says) = row.split_once(" => ").expect("a row");
+            let error = listed(server).and_then(|listed| listed.target());
+            let error = error.expect_err("it cannot be used");
             let quoted = error.quoted.as_ref().map_or("", PeerText::raw);
-            let told = format!("{error}\n{quoted}");
+            let told = format!("{error}\n{quoted}").replace('\n', "¶");
             assert!(told.contains(says), "{told}");
             // No error contains the value of a variable.
             assert!(!told.contains(&path()), "{told}");
-        }
-        check("null", "its entry `it` is not an object");
-        check(
-            r#"{"command": "${ASKBACK_TEST_UNSET}"}"#,
-            "ASKBACK_TEST_UNSET",
-        );
-        check(
-            r#"{"command": "x", "args": ["${NOT_SET}"]}"#,
-            "is not set:\n  Set it",
-        );
-        check(r#"{"command": "x", "args": ["${NOT_SET}"]}"#, "\nNOT_SET");
-        check(
-            r#"{"command": "x", "args": ["${input:key}"]}"#,
-            "no usable entry with this id",
-        );
-        check(r#"{"url": "${PATH}"}"#, "not the address of a server:");
-        check(
-            r#"{"url": "https://a.test/", "type": "stdio"}"#,
-            "has no `command` and no `url`",
-        );
-        check(
-            r#"{"command": "x", "type": "http"}"#,
-            "has no `command` and no `url`",
-        );
-        // No server gets our secrets, even if a default is given.
-        for name in ["ASKBACK_CLIENT_SECRET", "PWD", "pwd:-x", "env:PWD"] {
-            check(
-                &format!(r#"{{"command": "x", "args": ["${{{name}}}"]}}"#),
-                "holds a secret of askback:",
-            );
         }
     }
 

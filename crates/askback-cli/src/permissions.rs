@@ -76,7 +76,6 @@ mod tests {
                 ..Command::default()
             }),
             file: None,
-            written: None,
             is_told: false,
         }
     }

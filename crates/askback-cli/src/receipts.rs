@@ -64,14 +64,6 @@ impl ReceiptFolder {
         Some(Self(state_dir()?.join("askback").join("receipts")))
     }
 
-    pub fn signing_for(self, target: &Target) -> impl Receipts + use<> {
-        ServerReceipts {
-            folder: self,
-            server: identity(target),
-            name: target.name.clone(),
-        }
-    }
-
     /// Returns the public key for a server. Creates it on first use.
     pub fn key(&self, target: &Target) -> io::Result<WitnessKey> {
         Ok(self.signer(&identity(target))?.key())

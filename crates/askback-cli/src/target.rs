@@ -22,8 +22,6 @@ pub struct Target {
     pub reach: Reach,
     /// The file that defines the server, unless the user typed it.
     pub file: Option<PathBuf>,
-    /// The reach as the file writes it. Set if variables were replaced, because their values may be secrets.
-    pub written: Option<Reach>,
     /// Whether the user was just shown how it is reached, and agreed.
     pub is_told: bool,
 }
@@ -39,6 +37,8 @@ pub struct Address {
     pub url: String,
     pub headers: BTreeMap<String, String>,
     pub sign_in: SignInEntry,
+    /// The URL as the file writes it. Set if variables were replaced, because their values may be secrets.
+    pub written: Option<String>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -65,7 +65,6 @@ impl Target {
                 ..Command::default()
             }),
             file: None,
-            written: None,
             is_told: false,
         }
     }
@@ -82,7 +81,6 @@ impl Target {
             name: host.unwrap_or(url).to_owned(),
             reach: Reach::Address(address),
             file: None,
-            written: None,
             is_told: false,
         })
     }
@@ -109,7 +107,10 @@ impl Target {
 
     /// Returns what a user would type to reach it, safe to show. Uses the file's text if a file defines it.
     pub fn shown(&self) -> String {
-        self.written.as_ref().unwrap_or(&self.reach).shown()
+        match &self.reach {
+            Reach::Start(command) => command.told().shown(),
+            Reach::Address(address) => text::line(address.written.as_ref().unwrap_or(&address.url)),
+        }
     }
 }
 

@@ -78,11 +78,10 @@ impl Trace {
 /// Shows requests with the URL as the server's file writes it, if that has variables, because their values may be
 /// secrets.
 pub fn as_written(observer: Observer, target: &Target) -> Observer {
-    let (Reach::Address(address), Some(Reach::Address(written))) = (&target.reach, &target.written)
-    else {
+    let Reach::Address(address) = &target.reach else {
         return observer;
     };
-    let Ok(mut sent) = Url::parse(&address.url) else {
+    let (Ok(mut sent), Some(written)) = (Url::parse(&address.url), &address.written) else {
         return observer;
     };
     // The query is not shown.
@@ -90,8 +89,8 @@ pub fn as_written(observer: Observer, target: &Target) -> Observer {
     sent.set_fragment(None);
     let _ = sent.set_username("");
     let _ = sent.set_password(None);
-    let end = written.url.find(['?', '#']).unwrap_or(written.url.len());
-    let mut written = written.url[..end].to_owned();
+    let end = written.find(['?', '#']).unwrap_or(written.len());
+    let mut written = written[..end].to_owned();
     if let Some((scheme, rest)) = written.split_once("://")
         && let (authority, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()))
         && let Some((_, host)) = authority.rsplit_once('@')

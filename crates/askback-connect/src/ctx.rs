@@ -1,13 +1,8 @@
 //! Questions that are answered on a page: for an account, a secret, or an author's page.
 
-use std::{
-    future::{Future, IntoFuture},
-    pin::Pin,
-    sync::Arc,
-    time::Duration,
-};
+use std::{sync::Arc, time::Duration};
 
-use askback::{Answer, Ctx, Error, Principal, Result};
+use askback::{Answer, BoxFuture, Ctx, Error, Principal, Result};
 use askback_core::{auth::Scopes, protocol::ElicitUrlParams};
 use askback_oauth::Secret;
 use serde::{Deserialize, Serialize};
@@ -55,7 +50,11 @@ pub trait ConnectExt {
     /// # Errors
     ///
     /// As [`ConnectExt::connect`].
-    fn ask_page(&self, message: impl Into<String>, path: impl Into<String>) -> AskPage;
+    fn ask_page(
+        &self,
+        message: impl Into<String>,
+        path: impl Into<String>,
+    ) -> BoxFuture<'static, Result<()>>;
 }
 
 /// A request to connect an account: see [`ConnectExt::connect`].
@@ -76,16 +75,6 @@ pub struct AskSecret {
     title: Option<String>,
 }
 
-/// A request to use a page: see [`ConnectExt::ask_page`].
-#[must_use = "it does nothing until it is awaited"]
-pub struct AskPage {
-    ctx: Ctx,
-    message: String,
-    path: String,
-}
-
-type AnswerFuture<T> = Pin<Box<dyn Future<Output = Result<T>> + Send>>;
-
 impl ConnectExt for Ctx {
     fn connect(&self, provider: impl Into<String>) -> ConnectAccount {
         ConnectAccount {
@@ -105,12 +94,12 @@ impl ConnectExt for Ctx {
         }
     }
 
-    fn ask_page(&self, message: impl Into<String>, path: impl Into<String>) -> AskPage {
-        AskPage {
-            ctx: self.clone(),
-            message: message.into(),
-            path: path.into(),
-        }
+    fn ask_page(
+        &self,
+        message: impl Into<String>,
+        path: impl Into<String>,
+    ) -> BoxFuture<'static, Result<()>> {
+        Box::pin(ask_page(self.clone(), message.into(), path.into()))
     }
 }
 
@@ -243,28 +232,24 @@ impl AskSecret {
     }
 }
 
-impl AskPage {
-    async fn done(self) -> Result<()> {
-        let desk = Desk::new(&self.ctx)?;
-        if !is_path(&self.path) {
-            return Err(Error::internal(format!(
-                "the handler asks for a page at {:?}: give a path of the pages' own host, from its first slash on, with what \
-                 URLs do not take as %XX",
-                self.path
-            )));
-        }
-        let purpose = Purpose::Page {
-            name: "page".to_owned(),
-            path: self.path,
-        };
-        let asked = desk.ask(self.message, "the page", purpose, None).await;
-        asked.map(drop)
+async fn ask_page(ctx: Ctx, message: String, path: String) -> Result<()> {
+    let desk = Desk::new(&ctx)?;
+    if !is_path(&path) {
+        return Err(Error::internal(format!(
+            "the handler asks for a page at {path:?}: give a path of the pages' own host, from its first slash on, with what \
+             URLs do not take as %XX"
+        )));
     }
+    let purpose = Purpose::Page {
+        name: "page".to_owned(),
+        path,
+    };
+    desk.ask(message, "the page", purpose, None).await.map(drop)
 }
 
 impl IntoFuture for ConnectAccount {
     type Output = Result<Connection>;
-    type IntoFuture = AnswerFuture<Connection>;
+    type IntoFuture = BoxFuture<'static, Self::Output>;
 
     fn into_future(self) -> Self::IntoFuture {
         Box::pin(self.connected())
@@ -273,19 +258,10 @@ impl IntoFuture for ConnectAccount {
 
 impl IntoFuture for AskSecret {
     type Output = Result<Secret>;
-    type IntoFuture = AnswerFuture<Secret>;
+    type IntoFuture = BoxFuture<'static, Self::Output>;
 
     fn into_future(self) -> Self::IntoFuture {
         Box::pin(self.secret())
-    }
-}
-
-impl IntoFuture for AskPage {
-    type Output = Result<()>;
-    type IntoFuture = AnswerFuture<()>;
-
-    fn into_future(self) -> Self::IntoFuture {
-        Box::pin(self.done())
     }
 }
 

@@ -19,5 +19,5 @@ pub mod vault;
 pub use brand::{BadBrand, Brand};
 pub use connection::Connection;
 pub use connections::{BadConnections, Connections, ConnectionsBuilder};
-pub use ctx::{AskPage, AskSecret, ConnectAccount, ConnectExt};
+pub use ctx::{AskSecret, ConnectAccount, ConnectExt};
 pub use pages::{PageClaim, PageRefusal, PageVisit, Pages};

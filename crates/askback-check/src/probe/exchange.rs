@@ -1,10 +1,10 @@
 //! Exchanges with a server: what is sent, and everything that comes back.
 
-use std::{borrow::Cow, collections::BTreeMap, time::Duration};
+use std::{borrow::Cow, time::Duration};
 
 use askback::internal::json;
 use http::{HeaderMap, Method, header::CONTENT_TYPE};
-use serde_json::{Value, json, value::RawValue};
+use serde_json::{Value, value::RawValue};
 
 #[derive(Debug, Clone)]
 pub(crate) struct ProbeRequest {
@@ -204,8 +204,8 @@ impl Reply {
         let text = String::from_utf8_lossy(bytes);
         // Decodes the message as a client does.
         let message = json::message_text(bytes).unwrap_or_default();
-        let taken = match read_members(&message, READ_DEPTH) {
-            Some(Value::Array(batch)) => {
+        let taken = match serde_json::from_str(&message) {
+            Ok(Value::Array(batch)) => {
                 // The message is valid JSON, so its parts can be read.
                 let written: Vec<&RawValue> = serde_json::from_str(&message).unwrap_or_default();
                 let messages = batch.into_iter().zip(written);
@@ -213,8 +213,8 @@ impl Reply {
                     .map(|(message, written)| self.take_one(message, wait, written.get()))
                     .collect()
             }
-            Some(one) => vec![self.take_one(one, wait, &message)],
-            None => vec![None],
+            Ok(one) => vec![self.take_one(one, wait, &message)],
+            Err(_) => vec![None],
         };
         match taken.contains(&None) {
             true => self.noise.push(cut(&text)),
@@ -317,32 +317,6 @@ fn is_same_text(id: &Value, other: &Value) -> bool {
     text(id).is_some_and(|id| text(other) == Some(id))
 }
 
-/// The nesting depth to which a message is read that is nested too deep to be read whole.
-const READ_DEPTH: usize = 4;
-
-/// Parses a message. If that fails, parses it to this depth and leaves deeper values empty.
-fn read_members(text: &str, depth: usize) -> Option<Value> {
-    if let Ok(whole) = serde_json::from_str(text) {
-        return Some(whole);
-    }
-    let inner = |raw: &RawValue| {
-        let depth = depth.checked_sub(1);
-        let read = depth.and_then(|depth| read_members(raw.get(), depth));
-        let empty = if raw.get().starts_with('{') {
-            json!({})
-        } else {
-            json!([])
-        };
-        read.unwrap_or(empty)
-    };
-    if let Ok(entries) = serde_json::from_str::<Vec<&RawValue>>(text) {
-        return Some(entries.into_iter().map(inner).collect());
-    }
-    let members = serde_json::from_str::<BTreeMap<String, &RawValue>>(text).ok()?;
-    let members = members.into_iter().map(|(name, it)| (name, inner(it)));
-    Some(members.collect())
-}
-
 fn cut(text: &str) -> String {
     let (head, more) = askback_host::text::head(text, SHOWN);
     match more {
@@ -353,6 +327,8 @@ fn cut(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     #[test]
@@ -367,17 +343,6 @@ mod tests {
         assert_eq!(reply.shown(), format!("{batch}\n{told}"));
         let written: Vec<_> = reply.faults.iter().map(|(_, written)| written).collect();
         assert_eq!(written, [asks]);
-    }
-
-    #[test]
-    fn a_message_that_is_nested_too_deep_is_read_in_part() {
-        let deep = format!("{}1{}", r#"{"a":"#.repeat(500), "}".repeat(500));
-        let tools = format!(r#"[{{"name":"deep","inputSchema":{deep}}},{{"name":"flat"}}]"#);
-        let page = format!(r#"{{"id":7,"result":{{"tools":{tools},"nextCursor":"a"}}}}"#);
-        let tools = json!([{"name": "deep", "inputSchema": {"a": {}}}, {"name": "flat"}]);
-        let read_in_part = json!({"id": 7, "result": {"tools": tools, "nextCursor": "a"}});
-        assert_eq!(read_members(&page, READ_DEPTH), Some(read_in_part));
-        assert_eq!(read_members("7,", READ_DEPTH), None);
     }
 
     #[test]

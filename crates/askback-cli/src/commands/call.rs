@@ -175,8 +175,8 @@ async fn call(
     if let Some(recorder) = &mut recorder {
         let end = result.as_ref();
         let end = end.map(|result| {
-            let told = (content::tool_result(&result.value), result.failed());
-            RecordedResult::of(&result.raw, told)
+            let json = serde_json::from_str(result.raw.get()).unwrap_or_default();
+            RecordedResult::of(&json, content::tool_result(&result.value), result.failed())
         });
         recorder.record(Request::Call(&tool.name, &arguments), end)?;
         recorder.tell(host.page());

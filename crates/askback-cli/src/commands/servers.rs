@@ -65,12 +65,11 @@ enum ServersCommand {
 }
 
 struct FoundFile {
-    /// The client that owns the file, or `None` for an `mcp.json`.
-    client: Option<&'static KnownClient>,
+    /// `None` for an `mcp.json`.
+    source: Option<Source>,
     path: PathBuf,
     /// The folder in which its servers start, except servers of a single project.
     folder: PathBuf,
-    project: Option<PathBuf>,
     read: Result<Document, Unreadable>,
 }
 
@@ -99,15 +98,11 @@ pub async fn run(args: ServersArgs) -> Result<(), Error> {
 
 impl FoundFile {
     fn all(folders: &Folders) -> Vec<Self> {
-        let own = find_upward(&folders.here).map(|path| {
-            let folder = path.parent().unwrap_or(Path::new("")).to_owned();
-            Self {
-                client: None,
-                read: read(&path, None, folders),
-                folder: folder.clone(),
-                project: Some(folder),
-                path,
-            }
+        let own = find_upward(&folders.here).map(|path| Self {
+            source: None,
+            read: read(&path, None, folders),
+            folder: path.parent().unwrap_or(Path::new("")).to_owned(),
+            path,
         });
         let mut all: Vec<_> = own.into_iter().collect();
         for client in <&KnownClient>::value_variants() {
@@ -115,31 +110,28 @@ impl FoundFile {
                 if all.iter().any(|file| file.path == source.path) {
                     continue;
                 }
-                let folder = source.folder(folders, false);
-                let Source {
-                    client,
-                    path,
-                    project,
-                } = source;
                 all.push(Self {
-                    client: Some(client),
-                    read: read(&path, Some(&client.entry), folders),
-                    folder,
-                    project,
-                    path,
+                    read: read(&source.path, Some(&client.entry), folders),
+                    folder: source.folder(folders, false),
+                    path: source.path.clone(),
+                    source: Some(source),
                 });
             }
         }
         all
     }
 
-    fn client(&self) -> &'static str {
-        self.client.map_or("askback", |client| client.name)
+    /// The client that owns the file.
+    fn client(&self) -> Option<&'static str> {
+        self.source.as_ref().map(|source| source.client.name)
     }
 
     /// How a server is reached, as the file says it, or why it cannot be used.
     fn reach(&self, document: &Document, name: &str) -> Result<String, String> {
-        let project = self.project.as_deref();
+        let project = match &self.source {
+            Some(source) => source.project.as_deref(),
+            None => Some(&*self.folder),
+        };
         let listed = ListedServer::find(document.clone(), name, &self.path, &self.folder, project);
         let target = listed.and_then(|listed| listed.written());
         let target = target.map_err(|error| error.reason())?;
@@ -176,7 +168,7 @@ fn list(folders: &Folders, json: bool) -> Result<(), Error> {
                 let reach = file.reach(document, name);
                 Row {
                     name,
-                    client: file.client.map(|client| client.name),
+                    client: file.client(),
                     file: &file.path,
                     error: reach.as_ref().err().cloned(),
                     reach: reach.ok(),
@@ -201,7 +193,8 @@ fn list(folders: &Folders, json: bool) -> Result<(), Error> {
 
 fn put(page: &mut Page, file: &FoundFile) {
     page.blank();
-    page.line(words!("{}: {}", file.client(), given(file.path.display())));
+    let client = file.client().unwrap_or("askback");
+    page.line(words!("{}: {}", client, given(file.path.display())));
     let document = match &file.read {
         Ok(document) => document,
         Err(Unreadable(why)) => {

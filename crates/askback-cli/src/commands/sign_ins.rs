@@ -20,7 +20,8 @@ use crate::{
 
 pub(super) fn list(args: &SignInArgs) -> Result<(), Error> {
     let vault = args.vault(|_| {})?;
-    let all = vault.signed_in().map_err(unkept)?;
+    let all = vault.map_or(Ok(Vec::new()), |vault| vault.signed_in());
+    let all = all.map_err(unkept)?;
     let mut page = out::stdout_page();
     if all.is_empty() {
         page.say(Style::Plain, "You are signed in to no server.");
@@ -44,12 +45,17 @@ pub(super) async fn sign_out(url: Option<String>, args: &SignInArgs) -> Result<(
     }
     let vault = args.vault(|_| {})?;
     let is_all = url.is_none();
-    let servers = match url {
-        Some(url) => vec![url],
-        None => vault.servers().map_err(unkept)?,
+    let servers = match (url, &vault) {
+        (Some(url), _) => vec![url],
+        (None, Some(vault)) => vault.servers().map_err(unkept)?,
+        (None, None) => Vec::new(),
     };
     // Signing out never asks the user anything.
-    let authorization = Authorization::person(Nobody).store(vault.clone());
+    let authorization = Authorization::person(Nobody);
+    let authorization = match &vault {
+        Some(vault) => authorization.store(vault.clone()),
+        None => authorization,
+    };
     let authorization = match args.client(&SignInEntry::default())? {
         Some(client) => authorization.client(client),
         None => authorization,
@@ -75,7 +81,7 @@ pub(super) async fn sign_out(url: Option<String>, args: &SignInArgs) -> Result<(
         // A failed write is not an error here.
         out::tell(&mut page);
     }
-    if is_all {
+    if let (true, Some(vault)) = (is_all, vault) {
         vault.forget_registrations().map_err(unkept)?;
     }
     failed

@@ -6,11 +6,7 @@ mod file;
 mod keyring;
 mod lock;
 
-use std::{
-    fmt, io,
-    path::PathBuf,
-    sync::{Arc, Mutex},
-};
+use std::{fmt, io, path::PathBuf, sync::Arc};
 
 use askback::{
     BoxFuture,
@@ -21,9 +17,8 @@ use askback::{
     keys::state_dir,
 };
 
-pub use file::{Records, SecretPlace};
-
-use crate::error::Error;
+use self::file::{All, SecretPlace};
+use crate::{error::Error, private_file};
 
 const TOKENS: &str = "tokens ";
 /// The prefix of keys for client registrations.
@@ -47,38 +42,43 @@ pub enum Place {
 #[derive(Clone)]
 pub struct Vault {
     place: Place,
-    records: Arc<Records>,
+    /// The file, which need not exist yet.
+    path: PathBuf,
     tell: Arc<dyn Fn(&str) + Send + Sync>,
 }
 
 impl Vault {
-    /// Opens the credential store of this user. `tell` is called with a sentence when the first
-    /// secret is stored in a place.
-    pub fn open(place: Place, tell: impl Fn(&str) + Send + Sync + 'static) -> Result<Self, Error> {
-        let records = match (place, path()) {
-            (Place::Nowhere, _) => Records::InMemory(Mutex::default()),
-            (_, Some(path)) => Records::At(path),
-            (Place::File, None) => {
-                return Err(Error::usage("no folder to store credentials in")
-                    .hint("Set HOME, or XDG_STATE_HOME."));
-            }
+    /// Opens the credential store of this user. `None` if credentials are for this run alone. `tell` is called with a
+    /// sentence when the first secret is stored in a place.
+    pub fn open(
+        place: Place,
+        tell: impl Fn(&str) + Send + Sync + 'static,
+    ) -> Result<Option<Self>, Error> {
+        match (place, path()) {
+            (Place::Nowhere, _) => Ok(None),
+            (_, Some(path)) => Ok(Some(Self::at(path, place, tell))),
+            (Place::File, None) => Err(Error::usage("no folder to store credentials in")
+                .hint("Set HOME, or XDG_STATE_HOME.")),
             // Most servers require no sign-in.
-            (Place::Auto, None) => Records::InMemory(Mutex::default()),
-        };
-        Ok(Self::of(place, records, tell))
+            (Place::Auto, None) => Ok(None),
+        }
     }
 
-    pub fn of(place: Place, records: Records, tell: impl Fn(&str) + Send + Sync + 'static) -> Self {
+    fn at(path: PathBuf, place: Place, tell: impl Fn(&str) + Send + Sync + 'static) -> Self {
         Self {
             place,
-            records: Arc::new(records),
+            path,
             tell: Arc::new(tell),
         }
     }
 
+    fn read(&self) -> io::Result<All> {
+        private_file::load(&self.path)
+    }
+
     pub fn signed_in(&self) -> io::Result<Vec<(StoredSignIn, &'static str)>> {
         let mut all = Vec::new();
-        for (key, kept) in self.records.read()? {
+        for (key, kept) in self.read()? {
             let place = match kept {
                 SecretPlace::Here(_) => "a file",
                 SecretPlace::InKeyring => "the keyring",
@@ -95,13 +95,13 @@ impl Vault {
     }
 
     pub fn servers(&self) -> io::Result<Vec<String>> {
-        let all = self.records.read()?;
+        let all = self.read()?;
         let servers = all.keys().filter_map(|key| key.strip_prefix(TOKENS));
         Ok(servers.map(str::to_owned).collect())
     }
 
     pub fn forget_registrations(&self) -> io::Result<()> {
-        let all = self.records.read()?;
+        let all = self.read()?;
         let kept = all.keys().filter(|key| key.starts_with(REGISTRATION));
         // Tries all, even if one fails.
         let removed: Vec<_> = kept.map(|key| self.remove(key)).collect();
@@ -109,7 +109,7 @@ impl Vault {
     }
 
     fn load(&self, key: &str) -> io::Result<Option<Secret>> {
-        match self.records.read()?.remove(key) {
+        match self.read()?.remove(key) {
             None => Ok(None),
             Some(SecretPlace::Here(secret)) => Ok(Some(secret)),
             Some(SecretPlace::InKeyring) => in_keyring::load(key),
@@ -117,39 +117,31 @@ impl Vault {
     }
 
     fn save(&self, key: &str, secret: &Secret) -> io::Result<()> {
-        let may_be_there = self.place == Place::Auto && self.records.path().is_some();
-        let in_keyring = may_be_there && in_keyring::save(key, secret).is_ok();
+        let in_keyring = self.place == Place::Auto && in_keyring::save(key, secret).is_ok();
         let kept = match in_keyring {
             true => SecretPlace::InKeyring,
             false => SecretPlace::Here(secret.clone()),
         };
-        let first = self.records.change(|all| {
+        let first = private_file::change(&self.path, |all: &mut All| {
             let mut others = all.iter().filter(|(other, _)| other.starts_with(TOKENS));
             let first = key.starts_with(TOKENS) && !others.any(|(_, other)| other.is_like(&kept));
             all.insert(key.to_owned(), kept);
             first
         })?;
-        if first && let Some(words) = self.where_it_is(in_keyring) {
-            (self.tell)(&words);
+        if first {
+            let path = self.path.display();
+            (self.tell)(&match in_keyring {
+                true => {
+                    format!("Sign-ins are stored in the keyring of this system; {path} lists them.")
+                }
+                false => format!("Sign-ins are stored in {path}, which only you can read."),
+            });
         }
         Ok(())
     }
 
-    /// Where credentials are stored, as a sentence. `None` if the user chose not to store them.
-    fn where_it_is(&self, in_keyring: bool) -> Option<String> {
-        let shown = self.records.path().map(|path| path.display().to_string());
-        Some(match (self.place, shown) {
-            (Place::Nowhere, _) => return None,
-            (_, None) => "Sign-ins cannot be stored: they are for this run alone.".to_owned(),
-            (_, Some(path)) if in_keyring => {
-                format!("Sign-ins are stored in the keyring of this system; {path} lists them.")
-            }
-            (_, Some(path)) => format!("Sign-ins are stored in {path}, which only you can read."),
-        })
-    }
-
     fn remove(&self, key: &str) -> io::Result<()> {
-        let kept = self.records.change(|all| all.remove(key))?;
+        let kept = private_file::change(&self.path, |all: &mut All| all.remove(key))?;
         match kept {
             Some(SecretPlace::InKeyring) => in_keyring::remove(key),
             _ => Ok(()),
@@ -189,13 +181,9 @@ impl CredentialStore for Vault {
     }
 
     fn lock<'a>(&'a self, key: &'a CredentialKey) -> BoxFuture<'a, io::Result<KeyLock>> {
-        Box::pin(async move {
-            match self.records.path() {
-                Some(path) => lock::hold(&path.with_extension("locks"), &key.to_string()).await,
-                // The memory of one run is not shared, so no lock is needed.
-                None => Ok(KeyLock::new(())),
-            }
-        })
+        Box::pin(
+            async move { lock::hold(&self.path.with_extension("locks"), &key.to_string()).await },
+        )
     }
 }
 
@@ -260,29 +248,27 @@ mod tests {
     fn nobody_else_reads_it() {
         let scratch = tempfile::tempdir().expect("there is room");
         let path = scratch.path().join("askback/credentials.json");
-        let records = Records::At(path.clone());
-        assert!(records.read().expect("there is none yet").is_empty());
+        let vault = Vault::at(path.clone(), Place::File, |_| {});
+        assert!(vault.read().expect("there is none yet").is_empty());
         // A leftover draft that other users can write is replaced.
         fs::create_dir_all(scratch.path().join("askback")).expect("the folder is ours");
         let draft = path.with_file_name(".credentials.json.askback-new");
         fs::write(&draft, "").expect("the folder is ours");
         fs::set_permissions(&draft, fs::Permissions::from_mode(0o666)).expect("the file is ours");
-        let secret = || SecretPlace::Here(Secret::new("hush"));
-        records
-            .change(|all| all.insert("tokens a".to_owned(), secret()))
-            .expect("it can be written");
+        let secret = Secret::new("hush");
+        vault.save("tokens a", &secret).expect("it can be written");
         assert_eq!(mode(&path), 0o600);
-        assert_eq!(records.read().expect("it is ours")["tokens a"], secret());
+        let kept = vault.load("tokens a").expect("it is ours");
+        assert_eq!(kept, Some(secret));
 
         fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).expect("the file is ours");
-        let error = records.read().expect_err("others can read it").to_string();
+        let error = vault.read().expect_err("others can read it").to_string();
         assert!(
             error.contains("can be read by others (mode 640): run chmod 600"),
             "{error}"
         );
         assert!(!error.contains("hush"));
-        let changed = records.change(|all| all.clear());
-        assert!(changed.is_err(), "nor is it changed");
+        assert!(vault.remove("tokens a").is_err(), "nor is it changed");
         assert!(fs::read_to_string(&path).is_ok_and(|text| text.contains("hush")));
     }
 
@@ -290,15 +276,14 @@ mod tests {
     fn many_tasks_may_change_the_file_at_once() {
         let scratch = tempfile::tempdir().expect("there is room");
         let path = scratch.path().join("credentials.json");
-        let records = Arc::new(Records::At(path));
+        let vault = Vault::at(path, Place::File, |_| {});
         let threads: Vec<_> = (0..8)
             .map(|thread| {
-                let records = Arc::clone(&records);
+                let vault = vault.clone();
                 thread::spawn(move || {
                     for entry in 0..8 {
                         let key = format!("tokens {thread} {entry}");
-                        let changed = records.change(|all| all.insert(key, SecretPlace::InKeyring));
-                        assert!(changed.is_ok_and(|before| before.is_none()));
+                        vault.save(&key, &Secret::new("hush")).expect("it is ours");
                     }
                 })
             })
@@ -306,7 +291,7 @@ mod tests {
         for thread in threads {
             thread.join().expect("it does not panic");
         }
-        assert_eq!(records.read().expect("it is ours").len(), 64);
+        assert_eq!(vault.read().expect("it is ours").len(), 64);
     }
 
     // Two vaults with the same file behave like two processes.
@@ -314,8 +299,8 @@ mod tests {
     async fn a_key_is_locked_by_one_task_at_a_time() {
         let scratch = tempfile::tempdir().expect("there is room");
         let vault = || {
-            let records = Records::At(scratch.path().join("askback/credentials.json"));
-            Vault::of(Place::File, records, |_| {})
+            let path = scratch.path().join("askback/credentials.json");
+            Vault::at(path, Place::File, |_| {})
         };
         async fn lock(vault: &Vault, key: &CredentialKey) -> Option<KeyLock> {
             let locked = timeout(Duration::from_millis(50), vault.lock(key)).await;

@@ -282,28 +282,34 @@ impl Call {
         recorder: Option<&mut Recorder>,
     ) -> Result<CallOutcome, Error> {
         let Session { client, host, .. } = session;
-        match self {
+        let (request, received) = match self {
             Self::Tool(tool, arguments) => {
-                let calling = client.call_listed(tool, arguments);
-                let called = host.attend(calling).await.map_err(Error::cancelled)?;
-                let request = Request::Call(&tool.name, arguments);
-                of_tool(called, recorder.map(|recorder| (recorder, request)))
+                let called = host.attend(client.call_listed(tool, arguments)).await;
+                let called = of_tool(called.map_err(Error::cancelled)?);
+                (Request::Call(&tool.name, arguments), called)
             }
             Self::Prompt(name, arguments) => {
                 let got = host.attend(client.get_prompt(name, arguments)).await;
-                let got = got.map_err(Error::cancelled)?;
-                let request = Request::Prompt(name, arguments);
-                let recorder = recorder.map(|recorder| (recorder, request));
-                received(got, recorder, |result| (content::prompt(result), false))
+                let got = received(got.map_err(Error::cancelled)?, |result| {
+                    (content::prompt(result), false)
+                });
+                (Request::Prompt(name, arguments), got)
             }
             Self::Read(resource) => {
                 let read = host.attend(client.read_resource(&resource.uri)).await;
-                let read = read.map_err(Error::cancelled)?;
-                let request = Request::Read(&resource.uri, &resource.secrets);
-                let recorder = recorder.map(|recorder| (recorder, request));
-                received(read, recorder, |result| (content::resource(result), false))
+                let read = received(read.map_err(Error::cancelled)?, |result| {
+                    (content::resource(result), false)
+                });
+                (Request::Read(&resource.uri, &resource.secrets), read)
             }
+        };
+        if let Some(recorder) = recorder {
+            let recorded = |outcome: &CallOutcome| {
+                RecordedResult::of(&outcome.json, outcome.text.clone(), outcome.failed)
+            };
+            recorder.record(request, received.as_ref().map(recorded))?;
         }
+        received.map_err(failed)
     }
 
     fn asked(&self) -> model::Call {
@@ -350,11 +356,10 @@ impl LastCall {
 
 pub(super) fn of_tool(
     end: Result<client::Received<CallToolResult>, ClientError>,
-    recorder: Option<(&mut Recorder, Request<'_>)>,
-) -> Result<CallOutcome, Error> {
+) -> Result<CallOutcome, ClientError> {
     let structured = end.as_ref().ok();
     let structured = structured.and_then(|end| content::structured(&end.value));
-    let received = received(end, recorder, |result| {
+    let received = received(end, |result| {
         (content::tool_result(result), result.failed())
     })?;
     Ok(CallOutcome {
@@ -365,14 +370,9 @@ pub(super) fn of_tool(
 
 fn received<T>(
     end: Result<client::Received<T>, ClientError>,
-    recorder: Option<(&mut Recorder, Request<'_>)>,
     read: impl Fn(&T) -> (PeerText, bool),
-) -> Result<CallOutcome, Error> {
-    if let Some((recorder, request)) = recorder {
-        let recorded = |end: &client::Received<T>| RecordedResult::of(&end.raw, read(&end.value));
-        recorder.record(request, end.as_ref().map(recorded))?;
-    }
-    let end = end.map_err(failed)?;
+) -> Result<CallOutcome, ClientError> {
+    let end = end?;
     let (text, failed) = read(&end.value);
     Ok(CallOutcome {
         text,

@@ -427,140 +427,64 @@ fn text(error: &clap::Error, kind: ContextKind) -> Option<&str> {
 mod tests {
     use super::*;
 
-    fn owned(words: &[&str]) -> Vec<String> {
-        words.iter().map(|&word| word.to_owned()).collect()
-    }
-
     #[test]
     fn lines_are_commands() {
-        #[track_caller]
-        fn check(line: &str, command: Command) {
-            assert_eq!(parse(line), Ok(Some(command)), "{line}");
-        }
-        let call = |tool: &str, arguments: &[&str]| Command::Call {
-            tool: tool.to_owned(),
-            arguments: owned(arguments),
-        };
-        let prompt = |prompt: &str, arguments: &[&str]| Command::Prompt {
-            prompt: prompt.to_owned(),
-            arguments: owned(arguments),
-        };
-        let roots = |folders: &[&str], action| Command::Roots {
-            folders: owned(folders),
-            action,
-        };
+        const LINES: &str = r#"
+            /tools                       => Tools
+            /templates                   => Resources
+            /restart                     => Restart { server: None }
+            /server a\ b                 => Server { server: "a b" }
+            /call book to='New York' n:=2 => Call { tool: "book", arguments: ["to=New York", "n:=2"] }
+            /call -x --help -- y=--      => Call { tool: "-x", arguments: ["--help", "--", "y=--"] }
+            /call -- --                  => Call { tool: "--", arguments: ["--"] }
+            /b/plan                      => Prompt { prompt: "b/plan", arguments: [] }
+            /plan --to -- x              => Prompt { prompt: "plan", arguments: ["--to", "--", "x"] }
+            /-x                          => Prompt { prompt: "-x", arguments: [] }
+            /prompt help a=b             => Prompt { prompt: "help", arguments: ["a=b"] }
+            /read 'a b'                  => Read { uri: "a b" }
+            /log warning                 => Log { level: Some(Warning) }
+            /sampling never              => Sampling { permission: Some(Never) }
+            /tasks 2                     => Tasks { number: Some(2), action: None }
+            /tasks wait 2                => Tasks { number: None, action: Some(Wait { number: 2 }) }
+            /roots ../a add -b           => Roots { folders: ["../a", "add", "-b"], action: None }
+            /roots add "b c" none        => Roots { folders: [], action: Some(Add { folders: ["b c", "none"] }) }
+            /roots none                  => Roots { folders: [], action: Some(Clear) }
+            /wire save 'a b'             => Wire { number: None, action: Some(Save { file: "a b" }) }
+        "#;
         assert_eq!(parse("  "), Ok(None));
-        check(" /tools ", Command::Tools);
-        check("/templates", Command::Resources);
-        check("/restart", Command::Restart { server: None });
-        check(
-            "/server a\\ b",
-            Command::Server {
-                server: "a b".to_owned(),
-            },
-        );
-        check(
-            "/call book to='New York' n:=2",
-            call("book", &["to=New York", "n:=2"]),
-        );
-        // No word is an option.
-        check(
-            "/call -x --help -- y=--",
-            call("-x", &["--help", "--", "y=--"]),
-        );
-        check("/call -- --", call("--", &["--"]));
-        check("/b/plan", prompt("b/plan", &[]));
-        check("/plan --to -- x", prompt("plan", &["--to", "--", "x"]));
-        check("/-x", prompt("-x", &[]));
-        check("/prompt help a=b", prompt("help", &["a=b"]));
-        check(
-            "/read 'a b'",
-            Command::Read {
-                uri: "a b".to_owned(),
-            },
-        );
-        let level = Some(LoggingLevel::Warning);
-        check("/log warning", Command::Log { level });
-        let permission = Some(Permission::Never);
-        check("/sampling never", Command::Sampling { permission });
-        let action = Some(TaskAction::Wait { number: 2 });
-        check(
-            "/tasks 2",
-            Command::Tasks {
-                number: Some(2),
-                action: None,
-            },
-        );
-        check(
-            "/tasks wait 2",
-            Command::Tasks {
-                number: None,
-                action,
-            },
-        );
-        check("/roots ../a add -b", roots(&["../a", "add", "-b"], None));
-        let folders = owned(&["b c", "none"]);
-        check(
-            "/roots add \"b c\" none",
-            roots(&[], Some(RootsAction::Add { folders })),
-        );
-        check("/roots none", roots(&[], Some(RootsAction::Clear)));
-        let file = "a b".to_owned();
-        check(
-            "/wire save 'a b'",
-            Command::Wire {
-                number: None,
-                action: Some(WireAction::Save { file }),
-            },
-        );
+        for row in LINES.trim().lines() {
+            let (line, expected) = row.split_once(" => ").expect("a row");
+            let command = parse(line).expect(line).expect(line);
+            assert_eq!(format!("{command:?}"), expected, "{line}");
+        }
     }
 
     #[test]
     fn an_error_says_how_the_command_is_written() {
-        #[track_caller]
-        fn check(line: &str, message: &str, hint: Option<&str>) {
+        const ERRORS: &str = "
+            /call => expected /call TOOL [KEY=VALUE]…
+            /read a b => expected /read URI, got `b` | Quotes hold a word with blanks together.
+            /tools x => expected /tools, got `x`
+            /save a two => expected /save FILE [N], got `two`
+            /log loud => expected /log [LEVEL], got `loud` | It may be debug, info, notice, warning, error, critical, alert, emergency.
+            /log debg => expected /log [LEVEL], got `debg` | Did you mean debug?
+            /tasks wait => expected /tasks [N | wait N | cancel N]
+            /tasks wait two => expected /tasks [N | wait N | cancel N], got `two`
+            /tasks 2 3 => expected /tasks [N | wait N | cancel N], got `3`
+            /wire save => expected /wire [N | all | save FILE]
+            /wire error => expected /wire [N | all | save FILE], got `error`
+            /wire save a b => expected /wire [N | all | save FILE], got `b` | Quotes hold a word with blanks together.
+            /wire save a \u{202e} => expected /wire [N | all | save FILE], got `<U+202E>` | Quotes hold a word with blanks together.
+            /roots add => expected /roots [DIR… | add DIR… | remove DIR… | none]
+            tools => commands begin with a slash: /call TOOL calls a tool, /help lists the others
+            / => commands begin with a slash: /call TOOL calls a tool, /help lists the others
+        ";
+        for row in ERRORS.trim().lines() {
+            let (line, expected) = row.trim().split_once(" => ").expect("a row");
             let error = parse(line).expect_err(line);
-            assert_eq!(error.message.as_str(), message, "{line}");
-            let hints = error.hints.iter().map(Words::as_str);
-            assert_eq!(hints.collect::<Vec<_>>(), hint.as_slice(), "{line}");
+            let told = [error.message].into_iter().chain(error.hints);
+            assert_eq!(Words::join(told, " | ").as_str(), expected, "{line}");
         }
-        let quotes = Some("Quotes hold a word with blanks together.");
-        check("/call", "expected /call TOOL [KEY=VALUE]…", None);
-        check("/read a b", "expected /read URI, got `b`", quotes);
-        check("/tools x", "expected /tools, got `x`", None);
-        check("/save a two", "expected /save FILE [N], got `two`", None);
-        let levels = "It may be debug, info, notice, warning, error, critical, alert, emergency.";
-        check(
-            "/log loud",
-            "expected /log [LEVEL], got `loud`",
-            Some(levels),
-        );
-        check(
-            "/log debg",
-            "expected /log [LEVEL], got `debg`",
-            Some("Did you mean debug?"),
-        );
-        let tasks = "expected /tasks [N | wait N | cancel N]";
-        check("/tasks wait", tasks, None);
-        check("/tasks wait two", &format!("{tasks}, got `two`"), None);
-        check("/tasks 2 3", &format!("{tasks}, got `3`"), None);
-        let wire = "expected /wire [N | all | save FILE]";
-        check("/wire save", wire, None);
-        check("/wire error", &format!("{wire}, got `error`"), None);
-        check("/wire save a b", &format!("{wire}, got `b`"), quotes);
-        check(
-            "/roots add",
-            "expected /roots [DIR… | add DIR… | remove DIR… | none]",
-            None,
-        );
-        check(
-            "/wire save a \u{202e}",
-            &format!("{wire}, got `<U+202E>`"),
-            quotes,
-        );
-        let slash = "commands begin with a slash: /call TOOL calls a tool, /help lists the others";
-        check("tools", slash, None);
-        check("/", slash, None);
     }
 
     #[test]

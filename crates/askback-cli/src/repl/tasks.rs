@@ -20,7 +20,7 @@ use super::{
     calls::{self, Call, LastCall},
     grammar::TaskAction,
 };
-use crate::error::Error;
+use crate::{error::Error, session::failed};
 
 /// The running calls, and the results of finished ones.
 #[derive(Default)]
@@ -100,7 +100,7 @@ impl Repl<'_> {
         let Some(begun) = self.background.0.get_mut(&number) else {
             return;
         };
-        let end = calls::of_tool(end, None);
+        let end = calls::of_tool(end).map_err(failed);
         let (standing, ended) = match &end {
             Ok(received) if !received.failed => (Standing::Done, "is done"),
             Ok(_) => (Standing::Error, "reports an error"),

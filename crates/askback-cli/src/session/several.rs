@@ -11,6 +11,7 @@ use askback_host::{
     host::Host,
     model::{Asker, Desk, Origin, Presence},
     page::{Style, out},
+    receipts::ReceiptBook as _,
     relay::{Relay, ServerId, claims},
     remarks::StderrMode,
     tasks::Tasks,
@@ -28,7 +29,7 @@ use crate::{
     older::{self, AskingRevision},
     opener::{Opener, Take},
     permissions::Permissions,
-    receipts::ReceiptFolder,
+    receipts::{ReceiptFolder, identity},
     target::{Reach, Target},
     wire::{WireLog, as_written},
 };
@@ -164,7 +165,7 @@ impl<'a> Room<'a> {
             None => StderrMode::default(),
         });
         let relay = match ReceiptFolder::of_user() {
-            Some(folder) => relay.with_receipts(Arc::new(folder.signing_for(&target))),
+            Some(folder) => relay.with_receipts(folder.of(&identity(&target), &target.name)),
             None => relay,
         };
         let opener = Opener {

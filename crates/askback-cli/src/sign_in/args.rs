@@ -79,18 +79,21 @@ impl SignInArgs {
             true => Authorization::person(Browser::new(relay.clone(), port)),
             false => Authorization::person(Nobody),
         };
-        let authorization = authorization
-            .introduced_as("askback", None)
-            .scopes(scopes)
-            .store(self.vault(move |words| told.tell(given(words)))?);
+        let mut authorization = authorization.introduced_as("askback", None).scopes(scopes);
+        if let Some(vault) = self.vault(move |words| told.tell(given(words)))? {
+            authorization = authorization.store(vault);
+        }
         Ok(match self.client(entry)? {
             Some(client) => authorization.client(client),
             None => authorization,
         })
     }
 
-    /// Opens the credential store.
-    pub fn vault(&self, tell: impl Fn(&str) + Send + Sync + 'static) -> Result<Vault, Error> {
+    /// Opens the credential store. `None` if credentials are for this run alone.
+    pub fn vault(
+        &self,
+        tell: impl Fn(&str) + Send + Sync + 'static,
+    ) -> Result<Option<Vault>, Error> {
         Vault::open(self.credentials, tell)
     }
 

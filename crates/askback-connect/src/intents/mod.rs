@@ -354,113 +354,49 @@ mod tests {
         Intent::new(IntentId([1; 16]), holder("t", "ada"), None, purpose, NOW)
     }
 
-    #[derive(Debug, Clone)]
-    enum Transition {
-        Redirect(&'static str),
-        Answer(&'static str),
-        AnswerElsewhere(&'static str),
-        Exchange(Stage),
-        Claim,
-        Decline,
-    }
-
-    fn done(intent: &mut Intent, step: Transition) -> bool {
-        match step {
-            Transition::Redirect(state) => intent.redirect(state, VISIT),
-            Transition::Answer(state) => intent.answered(state, VISIT, NOW),
-            Transition::AnswerElsewhere(state) => intent.answered(state, [2; 16], NOW),
-            Transition::Exchange(to) => intent.exchanged(to, NOW),
-            Transition::Claim => intent.claim(NOW),
-            Transition::Decline => intent.decline(),
-        }
-    }
-
-    #[track_caller]
-    fn check(steps: &[(Transition, bool)], is_final: Option<Stage>) {
-        let mut intent = intent();
-        for (step, taken) in steps {
-            let before = intent.clone();
-            assert_eq!(
-                done(&mut intent, step.clone()),
-                *taken,
-                "{step:?} after {before:?}"
-            );
-            assert!(*taken || intent == before, "{step:?} changed {before:?}");
-        }
-        let ended = intent.stage.is_final().then_some(intent.stage);
-        assert_eq!(ended, is_final);
-    }
-
+    /// Each row has the steps, those that are refused marked by `!`, and the final stage.
     #[test]
-    fn an_answer_of_the_provider_is_taken_once() {
-        use Transition::*;
-        let to_answer = [(Redirect("a"), true), (Answer("a"), true)];
-        let then = |more: &[(Transition, bool)]| [&to_answer, more].concat();
-        check(&then(&[(Exchange(Stage::Done), true)]), Some(Stage::Done));
-        check(
-            &then(&[
-                (Exchange(Stage::Misconfigured), true),
-                (Redirect("b"), false),
-            ]),
-            Some(Stage::Misconfigured),
-        );
-        check(&then(&[(Answer("a"), false), (Decline, false)]), None);
-        check(&then(&[(Redirect("b"), false), (Claim, false)]), None);
-        check(
-            &then(&[
-                (Exchange(Stage::Done), true),
-                (Exchange(Stage::Done), false),
-            ]),
-            Some(Stage::Done),
-        );
-        check(
-            &then(&[(Exchange(Stage::Done), true), (Answer("a"), false)]),
-            Some(Stage::Done),
-        );
-        check(
-            &then(&[(Exchange(Stage::Done), true), (Redirect("b"), false)]),
-            Some(Stage::Done),
-        );
-        let again = [
-            (Exchange(Stage::Open), true),
-            (Answer("a"), false),
-            (Redirect("b"), true),
-        ];
-        check(&then(&again), None);
-        check(
-            &[(Redirect("a"), true), (AnswerElsewhere("a"), false)],
-            None,
-        );
-        check(
-            &[
-                (Redirect("a"), true),
-                (Redirect("b"), true),
-                (Answer("a"), false),
-            ],
-            None,
-        );
-        check(
-            &[(Answer("a"), false), (Exchange(Stage::Done), false)],
-            None,
-        );
-        check(&[(Redirect("a"), true), (Claim, false)], None);
-    }
-
-    #[test]
-    fn an_ended_intent_cannot_change_again() {
-        use Transition::*;
-        let others = [(Redirect("a"), false), (Claim, false), (Decline, false)];
-        check(&[&[(Claim, true)], &others[..]].concat(), None);
-        let done = [(Claim, true), (Exchange(Stage::Done), true)];
-        check(&[&done, &others[..]].concat(), Some(Stage::Done));
-        check(
-            &[&[(Decline, true)], &others[..]].concat(),
-            Some(Stage::Declined),
-        );
-        check(
-            &[(Redirect("a"), true), (Decline, true), (Answer("a"), false)],
-            Some(Stage::Declined),
-        );
+    fn an_answer_of_the_provider_is_taken_once_and_an_ended_intent_does_not_change() {
+        const ROWS: &str = "
+            redirect a, answer a, done => Done
+            redirect a, answer a, misconfigured, !redirect b => Misconfigured
+            redirect a, answer a, !answer a, !decline =>
+            redirect a, answer a, !redirect b, !claim =>
+            redirect a, answer a, done, !done, !answer a, !redirect b => Done
+            redirect a, answer a, open, !answer a, redirect b =>
+            redirect a, !elsewhere a =>
+            redirect a, redirect b, !answer a =>
+            !answer a, !done =>
+            redirect a, !claim =>
+            claim, !redirect a, !claim, !decline =>
+            claim, done, !redirect a, !claim, !decline => Done
+            decline, !redirect a, !claim, !decline => Declined
+            redirect a, decline, !answer a => Declined
+        ";
+        for row in ROWS.trim().lines() {
+            let (steps, ended) = row.split_once(" =>").expect("a row");
+            let mut intent = intent();
+            for step in steps.split(',').map(str::trim) {
+                let before = intent.clone();
+                let (name, state) = step.split_once(' ').unwrap_or((step, ""));
+                let taken = match name.trim_start_matches('!') {
+                    "redirect" => intent.redirect(state, VISIT),
+                    "answer" => intent.answered(state, VISIT, NOW),
+                    "elsewhere" => intent.answered(state, [2; 16], NOW),
+                    "done" => intent.exchanged(Stage::Done, NOW),
+                    "open" => intent.exchanged(Stage::Open, NOW),
+                    "misconfigured" => intent.exchanged(Stage::Misconfigured, NOW),
+                    "claim" => intent.claim(NOW),
+                    "decline" => intent.decline(),
+                    other => panic!("{other} is no step"),
+                };
+                assert_eq!(taken, !step.starts_with('!'), "{step} in {row}");
+                assert!(taken || intent == before, "{step} changed {before:?}");
+            }
+            let stage = intent.stage.is_final().then_some(intent.stage);
+            let stage = stage.map_or(String::new(), |stage| format!("{stage:?}"));
+            assert_eq!(stage, ended.trim(), "{row}");
+        }
     }
 
     #[test]

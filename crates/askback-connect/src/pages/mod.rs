@@ -32,14 +32,14 @@ use std::{
 };
 
 use askback::http::{ConnectionEnds, PeerUser};
-use bytes::{Buf, Bytes, BytesMut};
+use bytes::{Buf, Bytes};
 use http::{
     Extensions, HeaderMap, HeaderName, HeaderValue, Method, Request, Response, StatusCode,
     header::{self, HOST, ORIGIN},
     request::Parts,
 };
 use http_body::Body;
-use http_body_util::{BodyExt, Full};
+use http_body_util::{BodyExt as _, Full, LengthLimitError, Limited};
 use url::form_urlencoded;
 
 pub use author::{PageClaim, PageRefusal, PageVisit};
@@ -402,22 +402,15 @@ where
     if !is_form {
         return Err(StatusCode::UNSUPPORTED_MEDIA_TYPE);
     }
-    let mut read = BytesMut::new();
-    let mut body = std::pin::pin!(body);
-    while let Some(frame) = body.frame().await {
-        let frame = frame.map_err(|_| StatusCode::BAD_REQUEST)?;
-        let Ok(mut data) = frame.into_data() else {
-            continue;
-        };
-        if read.len() + data.remaining() > FORM {
-            return Err(StatusCode::PAYLOAD_TOO_LARGE);
-        }
-        while data.has_remaining() {
-            let piece = data.chunk().len();
-            read.extend_from_slice(data.chunk());
-            data.advance(piece);
-        }
-    }
+    let body = Limited::new(body.map_err(|_| std::fmt::Error), FORM);
+    let read = body
+        .collect()
+        .await
+        .map_err(|error| match error.is::<LengthLimitError>() {
+            true => StatusCode::PAYLOAD_TOO_LARGE,
+            false => StatusCode::BAD_REQUEST,
+        })?;
+    let read = read.to_bytes();
     Ok(form_urlencoded::parse(&read).into_owned().collect())
 }
 

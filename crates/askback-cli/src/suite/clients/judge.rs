@@ -54,13 +54,6 @@ pub struct Reason {
     pub fields: Vec<String>,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Judgement {
-    pub verdict: Verdict,
-    /// Empty if the question is drawn.
-    pub reasons: Vec<Reason>,
-}
-
 impl Flaw {
     pub fn verdict(self) -> Verdict {
         match self {
@@ -182,6 +175,12 @@ impl Flaw {
 }
 
 impl Verdict {
+    /// The worst verdict of the reasons. Without reasons, the question is drawn.
+    pub fn of<'a>(reasons: impl IntoIterator<Item = &'a Reason>) -> Self {
+        let verdicts = reasons.into_iter().map(|reason| reason.flaw.verdict());
+        verdicts.max().unwrap_or(Self::Drawn)
+    }
+
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Drawn => "drawn",
@@ -197,17 +196,6 @@ impl Verdict {
             Self::Degraded => "the user sees it, but something is missing or preset",
             Self::Unseen => "the client declines or accepts it silently, the user sees nothing",
             Self::Unreachable => "a server cannot ask this client",
-        }
-    }
-}
-
-impl Judgement {
-    /// The verdict is the worst verdict of the reasons.
-    pub fn of(reasons: Vec<Reason>) -> Self {
-        let verdicts = reasons.iter().map(|reason| reason.flaw.verdict());
-        Self {
-            verdict: verdicts.max().unwrap_or(Verdict::Drawn),
-            reasons,
         }
     }
 }
@@ -228,11 +216,12 @@ pub fn unreachable(mode: QuestionMode, client: &KnownClient) -> Option<Flaw> {
     }
 }
 
-pub fn judge(question: &QuestionRequest, client: &KnownClient) -> Judgement {
+/// Why the client does not show or answer the question as the server asks it. Empty if it does.
+pub fn judge(question: &QuestionRequest, client: &KnownClient) -> Vec<Reason> {
     if let Some(flaw) = unreachable(question.mode(), client) {
-        return Judgement::of(vec![flaw.alone()]);
+        return vec![flaw.alone()];
     }
-    Judgement::of(match question {
+    match question {
         QuestionRequest::Form(form) => of_fields(&form.fields, client),
         QuestionRequest::Link(url) => match client.unseen_links {
             Some(UnseenLinks::All) => vec![Flaw::LinkAcceptedUnseen.alone()],
@@ -247,7 +236,7 @@ pub fn judge(question: &QuestionRequest, client: &KnownClient) -> Judgement {
                 false => Vec::new(),
             }
         }
-    })
+    }
 }
 
 fn of_fields(fields: &[Field], client: &KnownClient) -> Vec<Reason> {
@@ -367,9 +356,9 @@ mod tests {
     /// Judges a question, such as `degraded, StuckAtEnd t`.
     fn judged(client: &str, question: &QuestionRequest) -> String {
         let client = KnownClient::named(client).expect("it is known");
-        let judgement = judge(question, client);
-        let mut told = judgement.verdict.as_str().to_owned();
-        for reason in judgement.reasons {
+        let reasons = judge(question, client);
+        let mut told = Verdict::of(&reasons).as_str().to_owned();
+        for reason in reasons {
             let fields = reason.fields.iter().map(|field| format!(" {field}"));
             let fields: String = fields.collect();
             told = format!("{told}, {:?}{fields}", reason.flaw);
@@ -438,7 +427,7 @@ mod tests {
             ("http://127.0.0.1/", Verdict::Unseen),
         ] {
             let link = QuestionRequest::Link(url.to_owned());
-            assert_eq!(judge(&link, &client).verdict, verdict, "{url}");
+            assert_eq!(Verdict::of(&judge(&link, &client)), verdict, "{url}");
         }
     }
 

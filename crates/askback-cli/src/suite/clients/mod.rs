@@ -16,7 +16,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use askback::Revision;
 
-use self::judge::{Flaw, Judgement, Reason};
+use self::judge::{Flaw, Reason};
 pub use self::{
     judge::Verdict,
     preview::preview,
@@ -53,7 +53,6 @@ pub struct ToolRow {
 /// The verdict on how a client handles the questions of a tool.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Cell {
-    pub verdict: Verdict,
     /// All reasons of all questions, each once.
     pub reasons: BTreeSet<Reason>,
     /// How the tool ended if it could not ask.
@@ -260,46 +259,40 @@ fn cell(case: &Case, runs: &Runs<'_>, client: &'static KnownClient) -> Option<Ce
     let run = runs.get(&(key, case.name.as_str()))?;
     if let run::Verdict::Broken(error) = &run.verdict {
         let text = error.message.to_string().into();
-        return Some(Cell::of(
-            Judgement::of(vec![Flaw::NoConnection.alone()]),
-            Some(BriefEnd { failed: true, text }),
-            Vec::new(),
-        ));
+        return Some(Cell {
+            reasons: BTreeSet::from([Flaw::NoConnection.alone()]),
+            ended: Some(BriefEnd { failed: true, text }),
+            forms: Vec::new(),
+        });
     }
     let lacking = modes.iter();
     let lacking = lacking.filter_map(|mode| judge::unreachable(*mode, client));
-    let mut reasons: Vec<_> = lacking.map(Flaw::alone).collect();
+    let mut reasons: BTreeSet<_> = lacking.map(Flaw::alone).collect();
     // If the client declares no such question, another revision does not help.
     let is_askable = reasons.len() < modes.len();
     if key == RunKey::Everything && is_older(runs, case) && is_askable {
-        reasons.push(Flaw::AsksInOlderAlone.alone());
+        reasons.insert(Flaw::AsksInOlderAlone.alone());
     }
     let ended = run.ended.clone().filter(|_| !reasons.is_empty());
     for question in &run.asked {
-        reasons.extend(judge::judge(&question.request, client).reasons);
+        reasons.extend(judge::judge(&question.request, client));
     }
     let forms = run.asked.iter();
     let forms = forms.filter(|question| matches!(question.request, QuestionRequest::Form(_)));
-    Some(Cell::of(
-        Judgement::of(reasons),
+    Some(Cell {
+        reasons,
         ended,
-        forms.cloned().collect(),
-    ))
+        forms: forms.cloned().collect(),
+    })
 }
 
 impl Cell {
-    fn of(judgement: Judgement, ended: Option<BriefEnd>, forms: Vec<ObservedQuestion>) -> Self {
-        Self {
-            verdict: judgement.verdict,
-            reasons: judgement.reasons.into_iter().collect(),
-            ended,
-            forms,
-        }
+    pub fn verdict(&self) -> Verdict {
+        Verdict::of(&self.reasons)
     }
 
     /// Joins the cells of two cases. The worse verdict counts.
     fn with(mut self, other: Self) -> Self {
-        self.verdict = self.verdict.max(other.verdict);
         self.reasons.extend(other.reasons);
         self.ended = self.ended.or(other.ended);
         for form in other.forms {

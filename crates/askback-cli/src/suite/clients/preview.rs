@@ -25,7 +25,7 @@ pub fn preview(page: &mut Page, matrix: &Matrix, client: &'static KnownClient) {
         let Some(cell) = tool.cells.get(index).and_then(Option::as_ref) else {
             continue;
         };
-        if cell.verdict == Verdict::Unreachable && cell.forms.is_empty() {
+        if cell.verdict() == Verdict::Unreachable && cell.forms.is_empty() {
             page.blank();
             let words = words!("{} draws nothing of {}:", client.title(), given(&tool.name));
             page.say(Style::Strong, words);
@@ -54,8 +54,8 @@ fn put_form(page: &mut Page, message: &str, schema: &FormSchema, client: &KnownC
     page.item("┌─ ", Style::Dim, client.title());
     page.quote(message);
     let request = QuestionRequest::Form(schema.clone());
-    let judgement = judge::judge(&request, client);
-    let mut flaws = judgement.reasons.iter().map(|reason| reason.flaw);
+    let reasons = judge::judge(&request, client);
+    let mut flaws = reasons.iter().map(|reason| reason.flaw);
     let is_empty = flaws.any(Flaw::hides_fields);
     match (client.forms, is_empty) {
         (_, true) => page.item(
@@ -72,7 +72,7 @@ fn put_form(page: &mut Page, message: &str, schema: &FormSchema, client: &KnownC
     }
     page.item("└─ ", Style::Dim, "");
     let seen = |flaw: Flaw| !is_empty || !flaw.is_of_shown_fields();
-    for reason in judgement.reasons.iter().filter(|it| seen(it.flaw)) {
+    for reason in reasons.iter().filter(|it| seen(it.flaw)) {
         page.note(Style::Plain, reason.flaw.words());
         for field in &reason.fields {
             page.quote_line("  ", field);

@@ -80,7 +80,7 @@ fn tool_column<'a>(
             continue;
         };
         if cell.reasons.is_empty() {
-            column.push(cell.verdict.as_str().into());
+            column.push(cell.verdict().as_str().into());
             continue;
         }
         let is_same = |note: &Note<'_>| {
@@ -97,7 +97,7 @@ fn tool_column<'a>(
             }),
         }
         let number = at.saturating_add(1);
-        column.push(words!("{} {}", cell.verdict.as_str(), number));
+        column.push(words!("{} {}", cell.verdict().as_str(), number));
     }
     column
 }
@@ -142,7 +142,7 @@ fn put_note(page: &mut Page, number: usize, note: &Note<'_>, with_fixes: bool) {
         "{}, {}: {}",
         given(note.tool),
         Words::join(clients, ", "),
-        note.cell.verdict.as_str()
+        note.cell.verdict().as_str()
     );
     page.item(words!("{}  ", number), Style::Strong, head);
     let has = |is: fn(Flaw) -> bool| note.cell.reasons.iter().any(|reason| is(reason.flaw));
@@ -196,7 +196,7 @@ fn legend(page: &mut Page, matrix: &Matrix) {
         Verdict::Unseen,
         Verdict::Unreachable,
     ] {
-        if cells().any(|cell| cell.verdict == verdict) {
+        if cells().any(|cell| cell.verdict() == verdict) {
             page.entry(verdict.as_str(), "unreachable".len(), verdict.meaning());
         }
     }
@@ -260,7 +260,7 @@ pub fn json(suite: &str, matrix: &Matrix) -> String {
 }
 
 fn cell_json(client: &KnownClient, cell: &Cell) -> Value {
-    let mut json = json!({"client": client.name, "verdict": cell.verdict});
+    let mut json = json!({"client": client.name, "verdict": cell.verdict()});
     if !cell.reasons.is_empty() {
         let reasons = cell.reasons.iter().map(|reason| {
             let (means, fix) = (reason.flaw.words(), reason.flaw.fix());
@@ -296,16 +296,19 @@ mod tests {
         clients: &[&'static KnownClient],
     ) -> ToolRow {
         let cells = clients.iter().map(|client| {
-            let judgements = questions
+            let reasons = questions
                 .iter()
-                .map(|question| judge::judge(question, client));
-            let reasons: Vec<_> = judgements.flat_map(|judgement| judgement.reasons).collect();
-            let judgement = judge::Judgement::of(reasons);
-            let ended = (judgement.verdict == Verdict::Unreachable).then(|| BriefEnd {
+                .flat_map(|question| judge::judge(question, client));
+            let mut cell = Cell {
+                reasons: reasons.collect(),
+                ended: None,
+                forms: Vec::new(),
+            };
+            cell.ended = (cell.verdict() == Verdict::Unreachable).then(|| BriefEnd {
                 failed: true,
                 text: "this client cannot be asked".into(),
             });
-            (!questions.is_empty()).then(|| Cell::of(judgement, ended, Vec::new()))
+            (!questions.is_empty()).then_some(cell)
         });
         let asked: Vec<QuestionMode> = questions.iter().map(QuestionRequest::mode).collect();
         ToolRow {
