@@ -3,10 +3,14 @@
 use alloc::{format, string::String, vec::Vec};
 use core::fmt;
 
-use serde::de::{Deserialize, Deserializer, Error as _, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde::de::{
+    Deserialize, Deserializer, Error as _, IgnoredAny, MapAccess, SeqAccess, Visitor,
+    value::MapAccessDeserializer,
+};
 use serde_json::{Number, Value};
 
 use super::number;
+use crate::protocol::{Members, nothing_of};
 
 #[derive(Default)]
 pub(super) struct Draft {
@@ -15,7 +19,7 @@ pub(super) struct Draft {
 }
 
 /// The keywords of a property, or `None` if its schema is not an object.
-#[derive(Clone)]
+#[derive(Clone, Default)]
 pub(super) struct FieldDraft(pub(super) Option<Keywords>);
 
 /// The members of an object in their order, including duplicates.
@@ -167,40 +171,13 @@ impl<'de> Visitor<'de> for DraftVisitor {
                 draft.keywords.0.push((key, map.next_value()?));
                 continue;
             }
-            let properties: Option<Properties> = map.next_value()?;
-            let Properties(properties) = properties.unwrap_or_default();
+            let properties: Option<Members<FieldDraft>> = map.next_value()?;
+            let Members(properties) = properties.unwrap_or_default();
             if draft.properties.replace(properties).is_some() {
                 return Err(A::Error::custom(twice("properties")));
             }
         }
         Ok(draft)
-    }
-}
-
-#[derive(Default)]
-struct Properties(Vec<(String, FieldDraft)>);
-
-impl<'de> Deserialize<'de> for Properties {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_map(PropertiesVisitor)
-    }
-}
-
-struct PropertiesVisitor;
-
-impl<'de> Visitor<'de> for PropertiesVisitor {
-    type Value = Properties;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("an object of fields")
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Properties, A::Error> {
-        let mut properties = Vec::new();
-        while let Some(property) = map.next_entry()? {
-            properties.push(property);
-        }
-        Ok(Properties(properties))
     }
 }
 
@@ -220,40 +197,15 @@ impl<'de> Visitor<'de> for FieldVisitor {
         f.write_str("the schema of a field")
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<FieldDraft, A::Error> {
-        let mut keywords = Keywords::default();
-        while let Some(keyword) = map.next_entry()? {
-            keywords.0.push(keyword);
-        }
-        Ok(FieldDraft(Some(keywords)))
+    nothing_of! { visit_unit() visit_bool(bool) visit_i64(i64) visit_u64(u64) visit_f64(f64) visit_str(&str) }
+
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<FieldDraft, A::Error> {
+        let keywords = Members::deserialize(MapAccessDeserializer::new(map))?;
+        Ok(FieldDraft(Some(Keywords(keywords.0))))
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<FieldDraft, A::Error> {
         while seq.next_element::<IgnoredAny>()?.is_some() {}
-        Ok(FieldDraft(None))
-    }
-
-    fn visit_bool<E>(self, _: bool) -> Result<FieldDraft, E> {
-        Ok(FieldDraft(None))
-    }
-
-    fn visit_i64<E>(self, _: i64) -> Result<FieldDraft, E> {
-        Ok(FieldDraft(None))
-    }
-
-    fn visit_u64<E>(self, _: u64) -> Result<FieldDraft, E> {
-        Ok(FieldDraft(None))
-    }
-
-    fn visit_f64<E>(self, _: f64) -> Result<FieldDraft, E> {
-        Ok(FieldDraft(None))
-    }
-
-    fn visit_str<E>(self, _: &str) -> Result<FieldDraft, E> {
-        Ok(FieldDraft(None))
-    }
-
-    fn visit_unit<E>(self) -> Result<FieldDraft, E> {
         Ok(FieldDraft(None))
     }
 }

@@ -5,6 +5,8 @@ use core::fmt;
 
 use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 
+use crate::protocol::nothing_of;
+
 /// The member names of each object in a schema, in their written order.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct Orders(Arc<[Vec<String>]>);
@@ -83,29 +85,7 @@ impl<'de> Visitor<'de> for Walk<'_> {
         }
     }
 
-    fn visit_bool<E>(self, _: bool) -> Result<(), E> {
-        Ok(())
-    }
-
-    fn visit_i64<E>(self, _: i64) -> Result<(), E> {
-        Ok(())
-    }
-
-    fn visit_u64<E>(self, _: u64) -> Result<(), E> {
-        Ok(())
-    }
-
-    fn visit_f64<E>(self, _: f64) -> Result<(), E> {
-        Ok(())
-    }
-
-    fn visit_str<E>(self, _: &str) -> Result<(), E> {
-        Ok(())
-    }
-
-    fn visit_unit<E>(self) -> Result<(), E> {
-        Ok(())
-    }
+    nothing_of! { visit_unit() visit_bool(bool) visit_i64(i64) visit_u64(u64) visit_f64(f64) visit_str(&str) }
 }
 
 #[cfg(test)]

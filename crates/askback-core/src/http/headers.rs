@@ -76,12 +76,6 @@ impl<'a> MirroredHeaders<'a> {
 pub fn check(headers: &MirroredHeaders<'_>, body: BodySummary<'_>) -> Result<(), Mismatch> {
     check_plain(headers.version, body.version, VERSION_SHOWN)?;
     check_plain(headers.method, body.method, METHOD_SHOWN)?;
-    if let (Some(header), Some(body)) = (headers.name, body.name)
-        && is_repeated(header, body)
-        && !body.starts_with(ENCODED_START)
-    {
-        return Ok(());
-    }
     let name = headers.name.map(decode).transpose();
     let name = name.map_err(|HeaderDecodeError| Mismatch::Invalid(NAME_SHOWN.into()))?;
     match (name, body.name) {
@@ -139,20 +133,11 @@ const NAME_SHOWN: &str = "Mcp-Name";
 /// Compares a header that is never encoded.
 fn check_plain(header: Option<&[u8]>, body: &str, shown: &'static str) -> Result<(), Mismatch> {
     let header = header.ok_or(Mismatch::Missing(shown.into()))?;
-    if is_repeated(header, body) {
-        return Ok(());
-    }
     match plain(header) {
         Err(HeaderDecodeError) => Err(Mismatch::Invalid(shown.into())),
         Ok(header) if header == body => Ok(()),
         Ok(_) => Err(Mismatch::Differs(shown.into())),
     }
-}
-
-/// Whether a header equals a text of the body and needs no decoding: it has no white space and no
-/// forbidden characters. Nearly all headers do.
-fn is_repeated(header: &[u8], body: &str) -> bool {
-    header == body.as_bytes() && header.iter().all(u8::is_ascii_graphic)
 }
 
 /// Returns a header value without surrounding white space, if its characters are allowed.

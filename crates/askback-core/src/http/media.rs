@@ -3,9 +3,6 @@
 pub const JSON: &str = "application/json";
 pub const EVENT_STREAM: &str = "text/event-stream";
 
-/// The `Accept` header of nearly every client.
-const BOTH: &[u8] = b"application/json, text/event-stream";
-
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Media {
     Json,
@@ -52,27 +49,15 @@ impl AcceptedMedia {
     /// decides; weight 0 excludes the type. Without the header everything is accepted; servers
     /// reject such a client if it had to list both types.
     pub fn of<'a>(headers: impl IntoIterator<Item = &'a [u8]>) -> Self {
-        let mut headers = headers.into_iter();
-        let (first, second) = (headers.next(), headers.next());
-        match (first, second) {
-            (None | Some(BOTH), None) => {
-                return Self {
-                    json: true,
-                    event_stream: true,
-                };
-            }
-            (Some(only), None) if only == EVENT_STREAM.as_bytes() || only == JSON.as_bytes() => {
-                let event_stream = only == EVENT_STREAM.as_bytes();
-                return Self {
-                    json: !event_stream,
-                    event_stream,
-                };
-            }
-            _ => {}
+        let mut headers = headers.into_iter().peekable();
+        if headers.peek().is_none() {
+            return Self {
+                json: true,
+                event_stream: true,
+            };
         }
         // The specificity of the deciding range, from 1 on, and whether it accepts the type.
         let (mut json, mut event_stream) = ((0, false), (0, false));
-        let headers = first.into_iter().chain(second).chain(headers);
         let ranges = headers.flat_map(|header| split(header, b','));
         for range in ranges {
             let mut parts = split(range, b';');

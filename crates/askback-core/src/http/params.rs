@@ -2,20 +2,32 @@
 //! demand (2026-07-28, basic/transports/streamable-http, Custom Headers from Tool Parameters).
 
 mod schema;
-mod values;
 
-use alloc::{borrow::Cow, format, string::String, vec, vec::Vec};
+use alloc::{
+    borrow::Cow,
+    string::{String, ToString},
+    vec,
+    vec::Vec,
+};
+
+use serde_json::{Value, value::RawValue};
 
 use super::{Mismatch, headers};
-use crate::protocol::{RawObject, Schema};
-use values::{Value, Walk};
+use crate::{
+    jsonrpc::whole,
+    protocol::{Members, RawObject, Schema},
+};
 
 /// The arguments of a tool that headers repeat, with the headers' names.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct HeaderAnnotations {
+pub struct HeaderAnnotations(Vec<AnnotatedArgument>);
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct AnnotatedArgument {
     /// In lower case.
-    headers: Vec<String>,
-    properties: Vec<Property>,
+    header: String,
+    /// The names of the properties that lead to it.
+    path: Vec<String>,
 }
 
 /// An annotation that the specification forbids. The server's author is to blame. Clients ignore
@@ -47,13 +59,6 @@ pub enum BadReason {
     Depth,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
-struct Property {
-    name: String,
-    header: Option<usize>,
-    inside: Vec<Property>,
-}
-
 impl HeaderAnnotations {
     /// Reads the annotations of a tool's input schema. `const`, `enum`, `default` and `examples`
     /// are data, so nothing in them is an annotation. Nor is a property called `x-mcp-header`.
@@ -67,12 +72,12 @@ impl HeaderAnnotations {
 
     /// Whether there are no annotations, as in most tools.
     pub fn is_empty(&self) -> bool {
-        self.headers.is_empty()
+        self.0.is_empty()
     }
 
     /// Returns the names of the headers in lower case, including `mcp-param-`.
     pub fn header_names(&self) -> impl Iterator<Item = &str> {
-        self.headers.iter().map(String::as_str)
+        self.0.iter().map(|argument| argument.header.as_str())
     }
 
     /// Returns the headers that a client sends with these arguments: names in lower case, values
@@ -80,17 +85,12 @@ impl HeaderAnnotations {
     /// other types, fractions, and whole numbers beyond ±(2^53-1).
     pub fn headers(&self, arguments: Option<&RawObject>) -> Vec<(String, String)> {
         let mut headers = Vec::new();
-        let take = |header: usize, value: Value<'_>| {
-            let value = match value {
-                Value::Text(text) => headers::encode(text).into_owned(),
-                Value::Integer(number) => format!("{number}"),
-                Value::Flag(flag) => format!("{flag}"),
-                Value::Null | Value::Unfit => return,
-            };
-            headers.push((self.headers[header].clone(), value));
-        };
-        // The server will reject unreadable arguments.
-        let _ = Walk::new(take).over(arguments, &self.properties);
+        for argument in &self.0 {
+            // The server will reject what cannot be repeated.
+            if let Ok(Some(Repeated { text, .. })) = argument.read(arguments) {
+                headers.push((argument.header.clone(), headers::encode(&text).into_owned()));
+            }
+        }
         headers
     }
 
@@ -107,31 +107,77 @@ impl HeaderAnnotations {
         F: Fn(&str) -> V,
         V: IntoIterator<Item = &'h [u8]>,
     {
-        if self.is_empty() {
-            return Ok(());
-        }
-        let mut mirrored = vec![false; self.headers.len()];
-        let mut outcome = Ok(());
-        let compare = |header: usize, value: Value<'_>| {
-            let is_first = !core::mem::replace(&mut mirrored[header], true);
-            let name = &self.headers[header];
-            if outcome.is_ok() {
-                outcome = match is_first {
-                    true => only(find(name), name).and_then(|found| agree(found, value, name)),
-                    false => Err(Mismatch::Unfit(shown(name))),
-                };
-            }
-        };
-        let walked = Walk::new(compare).over(arguments, &self.properties);
-        outcome?;
-        walked.map_err(|_| Mismatch::Unreadable)?;
-        for (name, mirrored) in self.headers.iter().zip(mirrored) {
-            if !mirrored && only(find(name), name)?.is_some() {
-                return Err(Mismatch::Unexpected(shown(name)));
+        for argument in &self.0 {
+            let name = &argument.header;
+            let shown = || shown(name);
+            match (only(find(name), name)?, argument.read(arguments)?) {
+                (None, None) => {}
+                (None, Some(_)) => return Err(Mismatch::Missing(shown())),
+                (Some(_), None) => return Err(Mismatch::Unexpected(shown())),
+                (Some(header), Some(value)) => {
+                    let header = headers::decode(header);
+                    let header = header.map_err(|_| Mismatch::Invalid(shown()))?;
+                    let is_same = || value.number.is_some() && integer(&header) == value.number;
+                    if header != value.text && !is_same() {
+                        return Err(Mismatch::Differs(shown()));
+                    }
+                }
             }
         }
         Ok(())
     }
+}
+
+/// The largest integer that JavaScript and most other JSON readers represent exactly.
+const SAFE: i64 = (1 << 53) - 1;
+
+/// The value of an argument as a header repeats it, before it is encoded.
+struct Repeated {
+    text: String,
+    number: Option<i64>,
+}
+
+impl AnnotatedArgument {
+    /// Returns `None` if the argument is missing or null.
+    fn read(&self, arguments: Option<&RawObject>) -> Result<Option<Repeated>, Mismatch> {
+        let Some(arguments) = arguments else {
+            return Ok(None);
+        };
+        let mut found = vec![arguments.as_str()];
+        for name in &self.path {
+            let mut inside = Vec::new();
+            for object in found.iter().filter(|object| object.starts_with('{')) {
+                let members: Members<&RawValue> =
+                    serde_json::from_str(object).map_err(|_| Mismatch::Unreadable)?;
+                let named = members.0.into_iter().filter(|(known, _)| known == name);
+                inside.extend(named.map(|(_, value)| value.get()));
+            }
+            found = inside;
+        }
+        let unfit = || Mismatch::Unfit(shown(&self.header));
+        match found[..] {
+            [] => Ok(None),
+            [value] if !value.starts_with(['{', '[']) => repeated(value, unfit),
+            _ => Err(unfit()),
+        }
+    }
+}
+
+fn repeated(value: &str, unfit: impl Fn() -> Mismatch) -> Result<Option<Repeated>, Mismatch> {
+    let value = serde_json::from_str(value).map_err(|_| Mismatch::Unreadable)?;
+    let (text, number) = match value {
+        Value::Null => return Ok(None),
+        Value::String(text) => (text, None),
+        Value::Bool(flag) => (flag.to_string(), None),
+        Value::Number(number) => {
+            let number = number.as_i64().or_else(|| whole(number.as_f64()?));
+            let number = number.filter(|number| (-SAFE..=SAFE).contains(number));
+            let number = number.ok_or_else(unfit)?;
+            (number.to_string(), Some(number))
+        }
+        Value::Array(_) | Value::Object(_) => return Err(unfit()),
+    };
+    Ok(Some(Repeated { text, number }))
 }
 
 fn only<'h>(
@@ -143,25 +189,6 @@ fn only<'h>(
         (_, Some(_)) => Err(Mismatch::Repeated(shown(name))),
         (first, None) => Ok(first),
     }
-}
-
-fn agree(header: Option<&[u8]>, value: Value<'_>, name: &str) -> Result<(), Mismatch> {
-    let Some(header) = header else {
-        return match value {
-            Value::Null => Ok(()),
-            Value::Unfit => Err(Mismatch::Unfit(shown(name))),
-            _ => Err(Mismatch::Missing(shown(name))),
-        };
-    };
-    let header = headers::decode(header).map_err(|_| Mismatch::Invalid(shown(name)))?;
-    let agrees = match value {
-        Value::Text(text) => header == text,
-        Value::Integer(number) => integer(&header) == Some(number),
-        Value::Flag(flag) => header == if flag { "true" } else { "false" },
-        Value::Null => return Err(Mismatch::Unexpected(shown(name))),
-        Value::Unfit => return Err(Mismatch::Unfit(shown(name))),
-    };
-    agrees.then_some(()).ok_or(Mismatch::Differs(shown(name)))
 }
 
 /// Parses a decimal whole number; zeros after a point are allowed.

@@ -4,7 +4,7 @@
 use alloc::{borrow::Cow, vec::Vec};
 use core::str::Utf8Error;
 
-use memchr::{memchr, memmem};
+use memchr::memchr;
 
 /// Some programs write it before their first message, or before each.
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
@@ -28,34 +28,11 @@ pub fn message_text(bytes: &[u8]) -> Result<Cow<'_, str>, Utf8Error> {
 
 /// Whether the text contains an escape that is an unpaired surrogate.
 pub(crate) fn has_halves(text: &str) -> bool {
-    first_half(text.as_bytes()).is_some()
-}
-
-/// Finds the first unpaired surrogate. Nearly all messages have none.
-fn first_half(bytes: &[u8]) -> Option<usize> {
-    /// The number of escapes that are examined one by one. A short message has fewer, and setting
-    /// up a search for more takes longer than examining them. A long text has one at each line
-    /// break.
-    const FEW: usize = 8;
-    let mut at = 0;
-    for _ in 0..FEW {
-        at += memchr(b'\\', bytes.get(at..)?)?;
-        if surrogate(bytes, at).is_some() {
-            return next_half(bytes, at);
-        }
-        at += 2;
-    }
-    let rest = bytes.get(at..)?;
-    let with_u = &rest[memmem::find(rest, br"\u")?..];
-    let may_have = [br"\ud", br"\uD"]
-        .into_iter()
-        .any(|begin| memmem::find(with_u, begin).is_some());
-    // The backslash that was found may itself be escaped.
-    may_have.then(|| next_half(bytes, at)).flatten()
+    next_half(text.as_bytes(), 0).is_some()
 }
 
 fn whole_characters(text: &str) -> Cow<'_, str> {
-    let Some(first) = first_half(text.as_bytes()) else {
+    let Some(first) = next_half(text.as_bytes(), 0) else {
         return Cow::Borrowed(text);
     };
     let mut bytes: Vec<u8> = text.as_bytes().to_vec();

@@ -106,24 +106,7 @@ impl<V: Serialize> Serialize for OrderedMap<V> {
 
 impl<'de, V: Deserialize<'de>> Deserialize<'de> for OrderedMap<V> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_map(KeyedVisitor(PhantomData))
-    }
-}
-
-struct KeyedVisitor<V>(PhantomData<V>);
-
-impl<'de, V: Deserialize<'de>> Visitor<'de> for KeyedVisitor<V> {
-    type Value = OrderedMap<V>;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("an object")
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-        let mut entries: Vec<(String, V)> = Vec::new();
-        while let Some(entry) = map.next_entry()? {
-            entries.push(entry);
-        }
+        let Members(entries) = Members::deserialize(deserializer)?;
         // Sorting finds duplicates without comparing every pair of keys, which a peer could make
         // slow.
         let mut keys: Vec<&str> = entries.iter().map(|(key, _)| key.as_str()).collect();
@@ -134,6 +117,40 @@ impl<'de, V: Deserialize<'de>> Visitor<'de> for KeyedVisitor<V> {
                 pair[0]
             )));
         }
-        Ok(OrderedMap(entries))
+        Ok(Self(entries))
+    }
+}
+
+/// The members of an object in their order, including duplicates.
+#[derive(Clone)]
+pub(crate) struct Members<V>(pub(crate) Vec<(String, V)>);
+
+impl<V> Default for Members<V> {
+    fn default() -> Self {
+        Self(Vec::new())
+    }
+}
+
+impl<'de, V: Deserialize<'de>> Deserialize<'de> for Members<V> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_map(MembersVisitor(PhantomData))
+    }
+}
+
+struct MembersVisitor<V>(PhantomData<V>);
+
+impl<'de, V: Deserialize<'de>> Visitor<'de> for MembersVisitor<V> {
+    type Value = Members<V>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+        let mut members = Members::default();
+        while let Some(member) = map.next_entry()? {
+            members.0.push(member);
+        }
+        Ok(members)
     }
 }

@@ -502,16 +502,17 @@ impl<'de> Visitor<'de> for ScalarVisitor {
     }
 }
 
-/// Implements visitor methods that ignore strings, booleans, numbers and `null`.
+/// Implements visitor methods that read strings, booleans, numbers and `null` as the default.
 macro_rules! nothing_of {
     ($($visit:ident($($value:ty)?))*) => {
         $(
-            fn $visit<E: de::Error>(self, $(_: $value)?) -> Result<Self::Value, E> {
-                Ok(None)
+            fn $visit<E: serde::de::Error>(self, $(_: $value)?) -> Result<Self::Value, E> {
+                Ok(Default::default())
             }
         )*
     };
 }
+pub(crate) use nothing_of;
 
 struct ObjectVisitor<F, T>(F, PhantomData<T>);
 

@@ -1,23 +1,18 @@
 //! A request that is forwarded without parsing its parameters.
 
 use alloc::{
-    borrow::{Cow, ToOwned},
+    borrow::ToOwned,
     boxed::Box,
-    collections::BTreeSet,
     format,
     string::{String, ToString},
-    vec::Vec,
 };
-use core::fmt;
 
-use serde::{
-    Deserialize, Deserializer, Serialize, Serializer,
-    de::{self, MapAccess, Visitor},
-    ser,
-};
+use serde::{Serialize, Serializer, ser};
 use serde_json::value::RawValue;
 
-use super::{ClientRequest, HasMeta, InputResponses, Meta, RawJson, RawObject, meta::has_meta};
+use super::{
+    ClientRequest, HasMeta, InputResponses, Meta, OrderedMap, RawJson, RawObject, meta::has_meta,
+};
 use crate::jsonrpc::ErrorObject;
 
 /// A request of any method with unparsed parameters. A proxy forwards it, even if no revision has
@@ -48,17 +43,16 @@ impl OtherRequest {
     pub fn new(method: &str, params: Option<&RawValue>) -> Result<Self, ErrorObject> {
         let mut members = read_members(params)?;
         let mut meta = None;
-        if let Some(at) = members.iter().position(|(name, _)| name == "_meta") {
-            let text = members.remove(at).1.get();
-            meta = serde_json::from_str(text).map_err(|why| invalid(&why))?;
+        if let Some(text) = members.remove("_meta") {
+            meta = serde_json::from_str(text.get()).map_err(|why| invalid(&why))?;
         }
         let target = name_member(method).and_then(|wanted| {
-            let (_, value) = members.iter().find(|(name, _)| name == wanted)?;
+            let value = members.get(wanted)?;
             serde_json::from_str(value.get()).ok()
         });
         Ok(Self {
             method: method.to_owned(),
-            params: params.map(|_| write_members(members.iter().map(|(n, v)| (&**n, v.get())))),
+            params: params.map(|_| write_members(members.iter().map(|(n, v)| (n, v.get())))),
             target,
             meta,
         })
@@ -107,8 +101,8 @@ impl OtherRequest {
         let responses = responses.map(RawJson::new).transpose()?;
         let state = state.map(RawJson::new).transpose()?;
         let of_round = [("inputResponses", responses), ("requestState", state)];
-        let members: Members<'_> = params.decode()?;
-        let kept = members.0.iter().map(|(name, value)| (&**name, value.get()));
+        let members: OrderedMap<&RawValue> = params.decode()?;
+        let kept = members.iter().map(|(name, value)| (name, value.get()));
         let kept = kept.filter(|(name, _)| of_round.iter().all(|(member, _)| member != name));
         let set = of_round.iter();
         let set = set.filter_map(|(name, value)| Some((*name, value.as_ref()?.as_str())));
@@ -147,8 +141,8 @@ impl Serialize for OtherRequest {
             return params.serialize(serializer);
         };
         let meta = RawJson::new(meta).map_err(ser::Error::custom)?;
-        let members: Members<'_> = params.decode().map_err(ser::Error::custom)?;
-        let members = members.0.iter().map(|(name, value)| (&**name, value.get()));
+        let members: OrderedMap<&RawValue> = params.decode().map_err(ser::Error::custom)?;
+        let members = members.iter().map(|(name, value)| (name, value.get()));
         write_members(members.chain([("_meta", meta.as_str())])).serialize(serializer)
     }
 }
@@ -164,48 +158,9 @@ pub fn name_member(method: &str) -> Option<&'static str> {
     }
 }
 
-/// The members of an object, in order.
-struct Members<'a>(Vec<(Cow<'a, str>, &'a RawValue)>);
-
-#[derive(Deserialize)]
-struct Name<'a>(#[serde(borrow)] Cow<'a, str>);
-
-impl<'de: 'a, 'a> Deserialize<'de> for Members<'a> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct MembersVisitor;
-
-        impl<'de> Visitor<'de> for MembersVisitor {
-            type Value = Members<'de>;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("an object")
-            }
-
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-                let mut members = Vec::new();
-                while let Some((Name(name), value)) =
-                    map.next_entry::<Name<'de>, &'de RawValue>()?
-                {
-                    members.push((name, value));
-                }
-                let mut seen = BTreeSet::new();
-                match members.iter().find(|(name, _)| !seen.insert(&**name)) {
-                    Some((name, _)) => Err(de::Error::custom(format_args!(
-                        "the member {name:?} is given twice"
-                    ))),
-                    None => Ok(Members(members)),
-                }
-            }
-        }
-
-        deserializer.deserialize_map(MembersVisitor)
-    }
-}
-
-fn read_members(params: Option<&RawValue>) -> Result<Vec<(Cow<'_, str>, &RawValue)>, ErrorObject> {
+fn read_members(params: Option<&RawValue>) -> Result<OrderedMap<&RawValue>, ErrorObject> {
     let text = params.map_or("{}", RawValue::get);
-    let members: Members<'_> = serde_json::from_str(text).map_err(|why| invalid(&why))?;
-    Ok(members.0)
+    serde_json::from_str(text).map_err(|why| invalid(&why))
 }
 
 fn invalid(why: &serde_json::Error) -> ErrorObject {

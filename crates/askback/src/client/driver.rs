@@ -1,6 +1,6 @@
 //! The driver of a client's engine. It is the only async part of a client.
 
-use std::{collections::HashMap, io, ops::ControlFlow, sync::Arc, time::Duration};
+use std::{collections::HashMap, future::pending, io, ops::ControlFlow, sync::Arc, time::Duration};
 
 use askback_core::{
     auth::AuthorizationContext,
@@ -14,12 +14,11 @@ use askback_core::{
 use tokio::{
     sync::{mpsc, oneshot},
     task::{Id, JoinError, yield_now},
-    time::Instant,
+    time::{Instant, sleep},
 };
 
 use super::{
     Client, Shared,
-    alarm::Alarm,
     command::{CallMode, Command, Reply},
     connection::{ConnectionEvent, ConnectionState, OpenConnection, Outbox},
     host::Host,
@@ -116,10 +115,9 @@ impl Driver {
     }
 
     async fn run(mut self, mut commands: mpsc::UnboundedReceiver<Command>) {
-        let mut alarm = Alarm::new();
         self.drain();
         let closed = loop {
-            let happened = self.next(&mut commands, &mut alarm).await;
+            let happened = self.next(&mut commands).await;
             match self.turn(happened, &mut commands) {
                 ControlFlow::Break(closed) => break closed,
                 // The other tasks and the timers run even if the server sends without a pause.
@@ -136,14 +134,16 @@ impl Driver {
 
     /// Waits for the next event. While the server is exiting, nothing else is handled: new requests go to the next
     /// server.
-    async fn next(
-        &mut self,
-        commands: &mut mpsc::UnboundedReceiver<Command>,
-        alarm: &mut Alarm,
-    ) -> DriverEvent {
-        if let Some(due) = self.engine.next_timeout().filter(|_| !self.pause.is_on()) {
-            alarm.set(due, || self.now());
-        }
+    async fn next(&mut self, commands: &mut mpsc::UnboundedReceiver<Command>) -> DriverEvent {
+        let due = self.engine.next_timeout().filter(|_| !self.pause.is_on());
+        let left = due.map(|due| due.saturating_sub(self.now()));
+        let timeout = async {
+            match left {
+                Some(Duration::ZERO) => {}
+                Some(left) => sleep(left).await,
+                None => pending().await,
+            }
+        };
         let Self {
             connection,
             outbox,
@@ -157,7 +157,7 @@ impl Driver {
         }
         tokio::select! {
             biased;
-            () = alarm.ring() => DriverEvent::Timeout,
+            () = timeout => DriverEvent::Timeout,
             () = pause.changed() => DriverEvent::Paused,
             joined = questions.next() => DriverEvent::Answered(joined),
             // Sends pending messages before more are added.

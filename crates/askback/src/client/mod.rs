@@ -37,7 +37,6 @@
 //! # }
 //! ```
 
-mod alarm;
 mod builder;
 mod call;
 mod command;

@@ -45,9 +45,7 @@ pub(crate) use task_stage::TaskStage;
 pub(crate) use timer::Timer;
 
 use self::{drive::Signal, task_stage::NoTaskSupport};
-use crate::{clock::Clock, entropy::RandomBytes, error::CommitPlace};
-
-pub(crate) const IDENTITY_BYTES: usize = 16 + 32;
+use crate::{clock::Clock, entropy::entropy, error::CommitPlace};
 
 const BEGUN: &str = "a flow that is looked at has begun";
 
@@ -132,19 +130,10 @@ impl Cell {
     }
 
     pub(crate) fn identity(&self) -> io::Result<Identity> {
-        self.identity_from(RandomBytes::<IDENTITY_BYTES>::new)
-    }
-
-    /// Like [`identity`](Self::identity), with other random bytes. At least [`IDENTITY_BYTES`] must be left.
-    pub(crate) fn identity_from<const N: usize>(
-        &self,
-        draw: impl FnOnce() -> io::Result<RandomBytes<N>>,
-    ) -> io::Result<Identity> {
         let mut flow = self.flow();
         let identity = flow.identity(|| {
-            let mut random = draw()?;
-            let id = FlowId(random.take());
-            Ok((id, self.seed.unwrap_or_else(|| random.take())))
+            let seed = self.seed.map_or_else(entropy, Ok)?;
+            Ok((FlowId(entropy()?), seed))
         });
         identity.cloned()
     }

@@ -9,7 +9,7 @@
 
 use std::{
     collections::HashMap,
-    hash::{BuildHasher, BuildHasherDefault, Hash, Hasher, RandomState},
+    hash::{BuildHasher, RandomState},
     sync::{LazyLock, Mutex, PoisonError},
     time::Duration,
 };
@@ -40,11 +40,7 @@ pub(super) struct RateLimit {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct ThingHash(u64);
 
-type Buckets = HashMap<u64, Bucket, BuildHasherDefault<IdentityHasher>>;
-
-/// Returns a hash unchanged. Its key is secret, so clients cannot cause collisions.
-#[derive(Default)]
-struct IdentityHasher(u64);
+type Buckets = HashMap<u64, Bucket>;
 
 /// The recent calls of one caller: each call adds the milliseconds of the window, and each
 /// millisecond that passes removes the number of calls.
@@ -132,21 +128,6 @@ impl RateLimit {
 impl ThingHash {
     pub(super) fn new(kind: &str, name: &str) -> Self {
         Self(HASHER.hash_one((kind, name)))
-    }
-}
-
-impl Hasher for IdentityHasher {
-    fn finish(&self) -> u64 {
-        self.0
-    }
-
-    fn write_u64(&mut self, hash: u64) {
-        self.0 = hash;
-    }
-
-    fn write(&mut self, bytes: &[u8]) {
-        let fold = |hash: u64, byte: &u8| hash.rotate_left(8) ^ u64::from(*byte);
-        self.0 = bytes.iter().fold(self.0, fold);
     }
 }
 

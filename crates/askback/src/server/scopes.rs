@@ -25,7 +25,7 @@ impl Shared {
             return Vec::new();
         }
         let caller = principal.map(|principal| &**principal);
-        let of_task = |id: &str| self.scopes_of_task(id, principal);
+        let of_tasks = tasks_of(request).filter_map(|id| self.scopes_of_task(id, principal));
         let of_resource = |uri: &str| catalog.scopes_of_resource(uri, caller);
         let one = match request {
             ClientRequest::CallTool(params) => of(&catalog.tools, &params.name, caller),
@@ -33,14 +33,10 @@ impl Shared {
             ClientRequest::ReadResource(params) => of_resource(&params.uri),
             ClientRequest::GetSkill(params) => of_resource(&params.uri),
             ClientRequest::Subscribe(params) => of_resource(&params.uri),
-            ClientRequest::GetTask(params) => of_task(&params.task_id),
-            ClientRequest::UpdateTask(params) => of_task(&params.task_id),
-            ClientRequest::CancelTask(params) => of_task(&params.task_id),
             ClientRequest::Listen(params) => {
                 let uris = params.notifications.resource_subscriptions.iter().flatten();
-                let tasks = params.notifications.task_ids.iter().flatten();
                 let uris = uris.filter_map(|uri| of_resource(uri));
-                return uris.chain(tasks.filter_map(|id| of_task(id))).collect();
+                return uris.chain(of_tasks).collect();
             }
             ClientRequest::Complete(params) => match &params.reference {
                 Reference::Prompt(prompt) => of(&catalog.prompts, &prompt.name, caller),
@@ -57,11 +53,14 @@ impl Shared {
             | ClientRequest::ReadResourceDirectory(_)
             | ClientRequest::Unsubscribe(_)
             | ClientRequest::SetLevel(_)
+            | ClientRequest::GetTask(_)
+            | ClientRequest::UpdateTask(_)
+            | ClientRequest::CancelTask(_)
             | ClientRequest::GetTaskPayload(_)
             | ClientRequest::ListTasks(_)
             | ClientRequest::Other(_) => None,
         };
-        one.into_iter().collect()
+        one.into_iter().chain(of_tasks).collect()
     }
 }
 
@@ -82,41 +81,26 @@ impl Shared {
         let (Some(node), true) = (&self.fleet, self.catalog.load().needs_scopes) else {
             return Ok(Vec::new());
         };
-        let tasks = match &received.request {
-            ClientRequest::GetTask(params) => vec![&params.task_id],
-            ClientRequest::UpdateTask(params) => vec![&params.task_id],
-            ClientRequest::CancelTask(params) => vec![&params.task_id],
-            ClientRequest::Listen(params) => {
-                let tasks = params.notifications.task_ids.iter().flatten();
-                tasks.take(self.limits().server.subscriptions).collect()
-            }
-            ClientRequest::Initialize(_)
-            | ClientRequest::Discover(_)
-            | ClientRequest::Ping(_)
-            | ClientRequest::ListTools(_)
-            | ClientRequest::CallTool(_)
-            | ClientRequest::ListPrompts(_)
-            | ClientRequest::GetPrompt(_)
-            | ClientRequest::ListResources(_)
-            | ClientRequest::ListResourceTemplates(_)
-            | ClientRequest::ReadResource(_)
-            | ClientRequest::ListSkills(_)
-            | ClientRequest::GetSkill(_)
-            | ClientRequest::ReadResourceDirectory(_)
-            | ClientRequest::Subscribe(_)
-            | ClientRequest::Unsubscribe(_)
-            | ClientRequest::Complete(_)
-            | ClientRequest::SetLevel(_)
-            | ClientRequest::GetTaskPayload(_)
-            | ClientRequest::ListTasks(_)
-            | ClientRequest::Other(_) => Vec::new(),
-        };
+        let tasks = tasks_of(&received.request).take(self.limits().server.subscriptions);
         let mut all = Vec::new();
         for task in tasks {
             all.extend(fleet::tasks::scopes(self, node, task, principal).await?);
         }
         Ok(all)
     }
+}
+
+/// The tasks that a request is about.
+fn tasks_of(request: &ClientRequest) -> impl Iterator<Item = &str> {
+    let (one, several) = match request {
+        ClientRequest::GetTask(params) => (Some(&params.task_id), None),
+        ClientRequest::UpdateTask(params) => (Some(&params.task_id), None),
+        ClientRequest::CancelTask(params) => (Some(&params.task_id), None),
+        ClientRequest::Listen(params) => (None, params.notifications.task_ids.as_ref()),
+        _ => (None, None),
+    };
+    let all = one.into_iter().chain(several.into_iter().flatten());
+    all.map(String::as_str)
 }
 
 fn of<T: OfferDetails>(

@@ -1,19 +1,23 @@
 //! Time that does not count against a server's timeouts.
 
 use std::{
-    future::poll_fn,
-    mem,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
-    task::{Poll, Waker},
     time::Duration,
 };
 
-use tokio::time::Instant;
+use tokio::{sync::Notify, time::Instant};
 
 /// The time in which a transport waits for a user, or for another service than the server. The
 /// server's timeouts stop meanwhile.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Pause(Arc<Mutex<State>>);
+pub(crate) struct Pause(Arc<Inner>);
+
+#[derive(Debug, Default)]
+struct Inner {
+    state: Mutex<State>,
+    /// A pause began or ended.
+    changed: Notify,
+}
 
 #[derive(Debug, Default)]
 struct State {
@@ -21,9 +25,6 @@ struct State {
     since: Option<Instant>,
     /// The total of the earlier pauses.
     before: Duration,
-    /// Whether a pause began or ended since the last wait, and the waiting task.
-    has_changed: bool,
-    waker: Option<Waker>,
 }
 
 /// Dropping it ends the pause.
@@ -36,8 +37,8 @@ impl Pause {
         let mut state = self.lock();
         state.waiting += 1;
         state.since.get_or_insert_with(Instant::now);
-        state.change();
         drop(state);
+        self.0.changed.notify_one();
         PauseGuard(self.clone())
     }
 
@@ -55,31 +56,12 @@ impl Pause {
     /// Waits until a pause begins or ends, unless one did since the last wait. One task waits at a
     /// time. Cancel safe.
     pub(crate) async fn changed(&self) {
-        let changed = poll_fn(|cx| {
-            let mut state = self.lock();
-            if mem::take(&mut state.has_changed) {
-                return Poll::Ready(());
-            }
-            match &mut state.waker {
-                Some(waker) => waker.clone_from(cx.waker()),
-                none => *none = Some(cx.waker().clone()),
-            }
-            Poll::Pending
-        });
-        changed.await;
+        self.0.changed.notified().await;
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl State {
-    fn change(&mut self) {
-        self.has_changed = true;
-        if let Some(waker) = self.waker.take() {
-            waker.wake();
-        }
+        let state = self.0.state.lock();
+        state.unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -92,6 +74,7 @@ impl Drop for PauseGuard {
         {
             state.before += since.elapsed();
         }
-        state.change();
+        drop(state);
+        self.0.0.changed.notify_one();
     }
 }

@@ -21,11 +21,10 @@ pub(super) struct Key {
 
 #[derive(Debug)]
 pub(super) struct Cache {
-    principal: Option<String>,
     most: usize,
     most_bytes: usize,
     bytes: usize,
-    entries: BTreeMap<(Key, Audience), Entry>,
+    entries: BTreeMap<Key, Entry>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -34,16 +33,11 @@ pub(super) enum StaleResult<'a> {
     Read(&'a str),
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-enum Audience {
-    Anyone,
-    Principal(Option<String>),
-}
-
 #[derive(Debug)]
 struct Entry {
     result: Box<RawValue>,
     until: Duration,
+    is_public: bool,
 }
 
 #[derive(Deserialize)]
@@ -96,9 +90,8 @@ impl Key {
 }
 
 impl Cache {
-    pub(super) fn new(principal: Option<String>, limits: &ClientLimits) -> Self {
+    pub(super) fn new(limits: &ClientLimits) -> Self {
         Self {
-            principal,
             most: limits.cache_entries,
             most_bytes: limits.cache_bytes,
             bytes: 0,
@@ -107,20 +100,14 @@ impl Cache {
     }
 
     pub(super) fn get(&self, key: &Key, now: Duration) -> Option<&RawValue> {
-        [
-            Audience::Principal(self.principal.clone()),
-            Audience::Anyone,
-        ]
-        .into_iter()
-        .find_map(|audience| self.entries.get(&(key.clone(), audience)))
-        .filter(|entry| now < entry.until)
-        .map(|entry| &*entry.result)
+        let entry = self.entries.get(key).filter(|entry| now < entry.until);
+        entry.map(|entry| &*entry.result)
     }
 
     /// Stores a result for the time and audience that it states. A result without a time is not
     /// stored, nor is one larger than the whole cache.
     pub(super) fn put(&mut self, key: Key, result: &RawValue, now: Duration) {
-        self.remove(&key);
+        self.drop_entry(&key);
         let Ok(hints) = serde_json::from_str::<Hints>(result.get()) else {
             return;
         };
@@ -133,38 +120,25 @@ impl Cache {
             return;
         }
         self.make_room(bytes, now);
-        let audience = match hints.cache_scope {
-            Some(CacheScope::Public) => Audience::Anyone,
-            Some(CacheScope::Private) | None => Audience::Principal(self.principal.clone()),
-        };
         let entry = Entry {
             result: result.to_owned(),
             until: now.saturating_add(Duration::from_millis(ttl)),
+            is_public: hints.cache_scope == Some(CacheScope::Public),
         };
         self.bytes += bytes;
-        self.entries.insert((key, audience), entry);
-    }
-
-    pub(super) fn set_principal(&mut self, principal: Option<String>) {
-        self.principal = principal;
+        self.entries.insert(key, entry);
     }
 
     pub(super) fn forget_private(&mut self) {
-        self.retain(|(_, audience), _| *audience == Audience::Anyone);
+        self.retain(|_, entry| entry.is_public);
     }
 
     pub(super) fn forget(&mut self, stale: &StaleResult<'_>) {
-        self.retain(|(key, _), _| !key.is_stale(stale));
+        self.retain(|key, _| !key.is_stale(stale));
     }
 
     pub(super) fn clear(&mut self) {
         self.retain(|_, _| false);
-    }
-
-    fn remove(&mut self, key: &Key) {
-        let own = Audience::Principal(self.principal.clone());
-        self.drop_entry(&(key.clone(), own));
-        self.drop_entry(&(key.clone(), Audience::Anyone));
     }
 
     fn make_room(&mut self, bytes: usize, now: Duration) {
@@ -187,18 +161,18 @@ impl Cache {
         self.entries.len() < self.most && self.bytes.saturating_add(bytes) <= self.most_bytes
     }
 
-    fn drop_entry(&mut self, at: &(Key, Audience)) {
-        if let Some(entry) = self.entries.remove(at) {
-            self.bytes -= entry.bytes(&at.0);
+    fn drop_entry(&mut self, key: &Key) {
+        if let Some(entry) = self.entries.remove(key) {
+            self.bytes -= entry.bytes(key);
         }
     }
 
-    fn retain(&mut self, mut stays: impl FnMut(&(Key, Audience), &Entry) -> bool) {
+    fn retain(&mut self, mut stays: impl FnMut(&Key, &Entry) -> bool) {
         let bytes = &mut self.bytes;
-        self.entries.retain(|at, entry| {
-            let stays = stays(at, entry);
+        self.entries.retain(|key, entry| {
+            let stays = stays(key, entry);
             if !stays {
-                *bytes -= entry.bytes(&at.0);
+                *bytes -= entry.bytes(key);
             }
             stays
         });

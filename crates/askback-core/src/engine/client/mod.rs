@@ -159,7 +159,7 @@ impl Connection {
             calls: Calls::default(),
             sent: BTreeMap::new(),
             asked: BTreeMap::new(),
-            cache: Cache::new(profile.principal.clone(), &limits.client),
+            cache: Cache::new(&limits.client),
             authorization_context: 0,
             asks: RateLimiter::new(limits.client.asks, limits.client.asks_window),
             restarts: RateLimiter::new(limits.client.restarts, limits.client.restarts_window),
@@ -175,11 +175,7 @@ impl Connection {
     }
 
     pub fn poll(&mut self) -> Option<Output> {
-        let output = self.out.pop_front();
-        if output.is_none() {
-            self.calls.settle();
-        }
-        output
+        self.out.pop_front()
     }
 
     /// When to call [`Connection::handle_timeout`]. Ask after [`poll`](Connection::poll) has
@@ -421,7 +417,10 @@ impl Connection {
     /// callers but not cached.
     pub fn set_principal(&mut self, principal: Option<String>) {
         self.overtake_all();
-        self.cache.set_principal(principal);
+        if self.profile.principal != principal {
+            self.profile.principal = principal;
+            self.cache.forget_private();
+        }
     }
 
     /// Sets the authorization context of future requests: a number that differs for different

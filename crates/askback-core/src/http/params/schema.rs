@@ -9,7 +9,9 @@ use alloc::{
 
 use serde_json::{Map, Value};
 
-use super::{BadAnnotation, BadReason, HeaderAnnotations, Property, headers::PARAM_PREFIX};
+use super::{
+    AnnotatedArgument, BadAnnotation, BadReason, HeaderAnnotations, headers::PARAM_PREFIX,
+};
 use crate::protocol::Schema;
 
 const ANNOTATION: &str = "x-mcp-header";
@@ -28,7 +30,7 @@ pub(super) fn annotations(schema: &Schema) -> Result<HeaderAnnotations, BadAnnot
     if schema.contains_key(ANNOTATION) {
         return Err(bad("/", BadReason::Place));
     }
-    annotations.properties = inside(&schema, "", &mut annotations.headers)?;
+    inside(&schema, "", &mut Vec::new(), &mut annotations.0)?;
     Ok(annotations)
 }
 
@@ -36,54 +38,46 @@ pub(super) fn annotations(schema: &Schema) -> Result<HeaderAnnotations, BadAnnot
 fn inside(
     schema: &Map<String, Value>,
     place: &str,
-    headers: &mut Vec<String>,
-) -> Result<Vec<Property>, BadAnnotation> {
-    let mut found = Vec::new();
+    path: &mut Vec<String>,
+    found: &mut Vec<AnnotatedArgument>,
+) -> Result<(), BadAnnotation> {
     for (keyword, value) in schema {
         let place = below(place, keyword);
         match value.as_object().filter(|_| keyword == "properties") {
             Some(properties) => {
                 for (name, schema) in properties {
-                    found.extend(property(name, schema, &below(&place, name), headers)?);
+                    path.push(name.to_owned());
+                    property(schema, &below(&place, name), path, found)?;
+                    path.pop();
                 }
             }
             None => refuse_in_keyword(keyword, value, &place)?,
         }
     }
-    Ok(found)
+    Ok(())
 }
 
 fn property(
-    name: &str,
     schema: &Value,
     place: &str,
-    headers: &mut Vec<String>,
-) -> Result<Option<Property>, BadAnnotation> {
+    path: &mut Vec<String>,
+    found: &mut Vec<AnnotatedArgument>,
+) -> Result<(), BadAnnotation> {
     let Value::Object(schema) = schema else {
-        return Ok(None);
+        return Ok(());
     };
-    let header = match schema.get(ANNOTATION) {
-        None => None,
-        Some(annotation) => {
-            let header =
-                header(annotation, schema, headers).map_err(|reason| bad(place, reason))?;
-            headers.push(header);
-            Some(headers.len() - 1)
-        }
-    };
-    let inside = inside(schema, place, headers)?;
-    let leads_to_one = header.is_some() || !inside.is_empty();
-    Ok(leads_to_one.then(|| Property {
-        name: name.to_owned(),
-        header,
-        inside,
-    }))
+    if let Some(annotation) = schema.get(ANNOTATION) {
+        let header = header(annotation, schema, found).map_err(|reason| bad(place, reason))?;
+        let path = path.clone();
+        found.push(AnnotatedArgument { header, path });
+    }
+    inside(schema, place, path, found)
 }
 
 fn header(
     annotation: &Value,
     schema: &Map<String, Value>,
-    headers: &[String],
+    found: &[AnnotatedArgument],
 ) -> Result<String, BadReason> {
     let name = annotation.as_str().unwrap_or_default();
     if name.is_empty() || !name.bytes().all(is_token) {
@@ -93,7 +87,7 @@ fn header(
         return Err(BadReason::Type);
     }
     let header = format!("{PARAM_PREFIX}{}", name.to_ascii_lowercase());
-    if headers.contains(&header) {
+    if found.iter().any(|argument| argument.header == header) {
         return Err(BadReason::Repeated);
     }
     Ok(header)

@@ -11,9 +11,9 @@ use askback_core::{
 use super::{Answer, CallPeer, HandlerCall, Stopwatch};
 use crate::{
     ctx::FlowPause,
-    entropy::RandomBytes,
+    entropy::entropy,
     error::Result,
-    flow::{Drive, IDENTITY_BYTES, Turn},
+    flow::{Drive, Turn},
     server::{
         rounds::{self, Carrier},
         trace,
@@ -117,13 +117,11 @@ impl<T: Answer> HandlerCall<T> {
         Ok(taken)
     }
 
-    /// Returns the state for the retry. The random bytes of the state and of its seal are drawn
-    /// together.
+    /// Returns the state for the retry, and the random bytes of its seal.
     pub(super) fn take_down(&mut self, drive: &Drive<Outcome<T>>) -> Result<(FlowState, Entropy)> {
         let now = self.shared.clock().now();
-        let mut random = RandomBytes::<{ 16 + 28 + IDENTITY_BYTES }>::new()?;
-        let (token, seal) = (TokenId(random.take()), Entropy(random.take()));
-        let identity = drive.cell().identity_from(|| Ok(random))?;
+        let (token, seal) = (TokenId(entropy()?), Entropy(entropy()?));
+        let identity = drive.cell().identity()?;
         let state = drive.cell().flow().suspend(identity, token, now);
         self.pause = FlowPause {
             #[cfg(feature = "http-server")]

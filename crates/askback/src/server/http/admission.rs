@@ -80,7 +80,7 @@ pub(super) fn attach(call: &mut Call, attachment: Option<&Attachment>) {
 /// the method, the method before its parameters.
 pub(super) fn admit(
     shared: &Shared,
-    heads: &Heads<'_>,
+    heads: Heads<'_>,
     principal: Option<Arc<Principal>>,
     received: ReceivedRequest,
 ) -> Result<Call, ErrorObject> {
@@ -93,7 +93,7 @@ pub(super) fn admit(
             name: request.target(),
         };
         headers::check(&headers, body)?;
-        check_arguments(shared, principal.as_deref(), heads.all(), request)?;
+        check_arguments(shared, principal.as_deref(), heads.0, request)?;
     } else {
         let wish = match request {
             ClientRequest::Initialize(params) => Some(&*params.protocol_version),
@@ -112,7 +112,7 @@ pub(super) fn admit(
 /// Returns the error of an unreadable request: of its headers, else of its parameters.
 pub(super) fn judge(
     profile: &Profile,
-    heads: &Heads<'_>,
+    heads: Heads<'_>,
     request: &Request,
     error: ErrorObject,
 ) -> ErrorObject {

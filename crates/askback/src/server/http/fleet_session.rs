@@ -15,7 +15,7 @@ use tokio::sync::broadcast::{Receiver, error::RecvError};
 
 use super::{session::Session, sessions::Sessions};
 use crate::{
-    entropy::RandomBytes,
+    entropy::entropy,
     journal::{SessionId, SessionRequest},
     server::{
         Shared,
@@ -45,8 +45,7 @@ const SESSION: &str = "session";
 
 /// Returns a new session's sealed id, and its id in the fleet.
 pub(super) fn seal(shared: &Shared, session: &Session) -> io::Result<(String, SessionId)> {
-    let mut random = RandomBytes::<{ 16 + 28 }>::new()?;
-    let (member, entropy) = (random.take(), seal::Entropy(random.take()));
+    let member = entropy()?;
     let mut seed = session
         .seed()
         .ok_or_else(|| io::Error::other("the session is not open"))?;
@@ -65,7 +64,8 @@ pub(super) fn seal(shared: &Shared, session: &Session) -> io::Result<(String, Se
         .keys()
         .map_err(|error| io::Error::other(error.message().to_owned()))?;
     let binding = shared.binding(principal.as_deref(), SESSION);
-    let id = seal::seal(keys, &binding, &bytes, entropy, CHARS);
+    let random = seal::Entropy(entropy()?);
+    let id = seal::seal(keys, &binding, &bytes, random, CHARS);
     Ok((id.map_err(io::Error::other)?, SessionId(member)))
 }
 

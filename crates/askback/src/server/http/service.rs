@@ -153,15 +153,13 @@ impl Service {
         if let Err(refused) = self.0.check_names(&parts.uri, &parts.headers, true) {
             return self.0.refuse(&parts.headers, &parts.uri, refused);
         }
-        let mut heads = Heads::of(&parts.headers);
         let mut answered = None;
         if self.0.protected.protects() {
             answered = self.0.protected.answer(&self.0.shared, &mut parts).await;
-            heads = Heads::of(&parts.headers);
         }
         if self.0.shared.fleet.is_some() && answered.is_none() {
             self.0.sessions.begin();
-            if let Ok(Some(id)) = heads.session()
+            if let Ok(Some(id)) = Heads(&parts.headers).session()
                 && !self.0.sessions.has(id)
             {
                 // Boxed, because it would make every request larger.
@@ -171,7 +169,7 @@ impl Service {
         let mut response = match answered {
             Some(answered) => answered,
             None => match parts.method {
-                Method::POST => self.0.post(&parts, &heads, body).await,
+                Method::POST => self.0.post(&parts, body).await,
                 Method::GET if self.0.handshakes => self.0.get(&parts).await,
                 Method::DELETE if self.0.handshakes => self.0.delete(&parts).await,
                 _ if pages::is_preflight(&parts) => {
@@ -261,12 +259,8 @@ impl Inner {
         })
     }
 
-    async fn post<B: http_body::Body>(
-        &self,
-        parts: &Parts,
-        heads: &Heads<'_>,
-        body: B,
-    ) -> Response<Body> {
+    async fn post<B: http_body::Body>(&self, parts: &Parts, body: B) -> Response<Body> {
+        let heads = Heads(&parts.headers);
         if heads.media() != Some(Media::Json) {
             let why = "the body must be application/json";
             return response::refusal(StatusCode::UNSUPPORTED_MEDIA_TYPE, why);
@@ -315,7 +309,7 @@ impl Inner {
     fn stateless(
         &self,
         parts: &Parts,
-        heads: &Heads<'_>,
+        heads: Heads<'_>,
         accept: AcceptedMedia,
         received: ReceivedMessage,
     ) -> Stateless {

@@ -1,8 +1,7 @@
 //! The sessions of an endpoint.
 
 use std::{
-    collections::{HashMap, hash_map::RandomState},
-    hash::{BuildHasher, DefaultHasher, Hasher},
+    collections::HashMap,
     io,
     sync::{
         Arc, Mutex, MutexGuard, PoisonError, Weak,
@@ -53,33 +52,7 @@ pub(super) enum SessionError {
 /// A session of the fleet cannot be served now: the client may send the same request again.
 pub(super) struct SessionUnavailable;
 
-type Part = HashMap<Box<[u8]>, Arc<Session>, LastBytes>;
-
-/// Hashes the last bytes of an id, because the id of a fleet's session has hundreds. They are
-/// random, or part of a seal's tag, so a client cannot choose them for a stored session.
-#[derive(Default)]
-struct LastBytes(RandomState);
-
-impl BuildHasher for LastBytes {
-    type Hasher = LastBytesHasher;
-
-    fn build_hasher(&self) -> LastBytesHasher {
-        LastBytesHasher(self.0.build_hasher())
-    }
-}
-
-struct LastBytesHasher(DefaultHasher);
-
-impl Hasher for LastBytesHasher {
-    fn write(&mut self, bytes: &[u8]) {
-        self.0
-            .write(bytes.last_chunk::<16>().map_or(bytes, |last| last));
-    }
-
-    fn finish(&self) -> u64 {
-        self.0.finish()
-    }
-}
+type Part = HashMap<Box<[u8]>, Arc<Session>>;
 
 pub(super) struct Sessions {
     parts: [Mutex<Part>; PARTS],

@@ -142,7 +142,7 @@ impl Inner {
             Route::Nowhere(refusal) => return refusal,
             Route::New | Route::Stateless => None,
         };
-        if !Heads::of(headers).accepted().event_stream {
+        if !Heads(headers).accepted().event_stream {
             let why = "accept text/event-stream";
             return response::refusal(StatusCode::NOT_ACCEPTABLE, why);
         }

@@ -30,7 +30,7 @@ impl Inner {
     pub(super) fn route(
         &self,
         parts: &Parts,
-        heads: &Heads<'_>,
+        heads: Heads<'_>,
         received: &ReceivedMessage,
     ) -> Route {
         let version = heads.version();
