@@ -13,7 +13,8 @@
 //! booked twice, or reached another user. `calls.log` in the folder has a line per call. `--kill-engine` kills PostgreSQL
 //! and the bus again and again, `--cut-engine` stops them for 3 or 13 seconds, `--cut-network` cuts one process off from them
 //! for as long (as root on Linux), and `--calm` kills no process of the fleet, so a call that ends before its first question
-//! counts as lost. `--cost` measures what calls cost the processes and PostgreSQL, with `--at-once` calls for each process. This program also runs as these processes, with
+//! counts as lost. `--cost` measures what calls cost the processes and PostgreSQL, with `--at-once` calls for each process; with `--instructions`,
+//! valgrind counts what the processes execute. This program also runs as these processes, with
 //! `--serve ADDRESS FOLDER JOURNAL BUS`.
 
 #![allow(
@@ -28,7 +29,7 @@ use lab::chaos::{self, BusKind, JournalKind, Settings};
 
 const USAGE: &str = "usage: chaos [--calls N] [--at-once N] [--nodes N] [--client WORD]… [--seed N] [--folder FOLDER] \
     [--journal sqlite|postgres|none] [--bus none|sqlite|postgres|nats|redis] [--balancer own|haproxy|nginx] [--kill-engine] \
-    [--cut-engine] [--cut-network] [--calm] [--rolling | --soak SECONDS | --cost [--stateless]]";
+    [--cut-engine] [--cut-network] [--calm] [--rolling | --soak SECONDS | --cost [--stateless] [--instructions]]";
 
 enum Task {
     Calls,
@@ -61,6 +62,7 @@ async fn main() -> Result<ExitCode, Box<dyn Error + Send + Sync>> {
             "--cut-network" => settings.trouble.network = true,
             "--calm" => settings.is_calm = true,
             "--stateless" => settings.is_stateless = true,
+            "--instructions" => settings.counts_instructions = true,
             _ => {}
         }
         if matches!(
@@ -72,6 +74,7 @@ async fn main() -> Result<ExitCode, Box<dyn Error + Send + Sync>> {
                 | "--cut-network"
                 | "--calm"
                 | "--stateless"
+                | "--instructions"
         ) {
             continue;
         }

@@ -40,6 +40,8 @@ struct Phase {
     /// In hundredths of a second.
     processor_time: u64,
     sleeps: u64,
+    /// If they are counted.
+    instructions: Option<u64>,
     hints: u64,
     statements: u64,
     /// The time of PostgreSQL for the statements, in milliseconds.
@@ -80,6 +82,28 @@ impl fmt::Display for Cost {
                 phase.hints as f64 / each,
                 phase.statements as f64 / each,
                 phase.executed / each,
+            )?;
+        }
+        let pause = self.phases.iter().find(|phase| phase.calls == 0);
+        let a_second = |phase: &Phase| Some(phase.instructions? as f64 / phase.took.as_secs_f64());
+        let Some(idle) = pause.and_then(a_second) else {
+            return Ok(());
+        };
+        writeln!(
+            f,
+            "{} processes, a pause: {:.1} million instructions a second",
+            self.nodes,
+            idle / 1e6,
+        )?;
+        for phase in self.phases.iter().filter(|phase| phase.calls > 0) {
+            let all = phase.instructions.unwrap_or_default() as f64;
+            let of_calls = all - idle * phase.took.as_secs_f64();
+            writeln!(
+                f,
+                "{} processes, {}: {:.1} thousand instructions a call, without those of a pause that is as long",
+                self.nodes,
+                phase.name,
+                of_calls / phase.calls as f64 / 1e3,
             )?;
         }
         Ok(())
@@ -128,6 +152,7 @@ pub async fn measure(settings: &Settings) -> io::Result<Cost> {
         ask(&scene, "SELECT pg_stat_statements_reset()").await?;
         let (hints, processor_time) = (scene.nodes.hints(), scene.nodes.processor_time()?);
         let sleeps = scene.nodes.sleeps()?;
+        scene.nodes.take_instructions().await?;
         let begun = Instant::now();
         let (failed, mut times) = match tool {
             Some(tool) => call_all(&clients, tool, calls).await?,
@@ -137,6 +162,7 @@ pub async fn measure(settings: &Settings) -> io::Result<Cost> {
             }
         };
         let took = begun.elapsed();
+        let instructions = scene.nodes.take_instructions().await?;
         let processor_time = scene.nodes.processor_time()? - processor_time;
         let sleeps = scene.nodes.sleeps()? - sleeps;
         let hints = scene.nodes.hints() - hints;
@@ -156,6 +182,7 @@ pub async fn measure(settings: &Settings) -> io::Result<Cost> {
             median: times.get(times.len() / 2).copied().unwrap_or_default(),
             processor_time,
             sleeps,
+            instructions,
             hints,
             statements: column(0) as u64,
             executed: column(1),

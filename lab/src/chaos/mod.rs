@@ -84,6 +84,8 @@ pub struct Settings {
     pub is_stateless: bool,
     /// Count the statements of PostgreSQL.
     pub counts_statements: bool,
+    /// Count the instructions of the processes, which run much slower then.
+    pub counts_instructions: bool,
 }
 
 impl Settings {
@@ -105,6 +107,7 @@ impl Settings {
             is_calm: false,
             is_stateless: false,
             counts_statements: false,
+            counts_instructions: false,
         }
     }
 }
@@ -462,8 +465,15 @@ impl Scene {
             None => engines.arguments.clone(),
             Some(network) => engines.at(network.engines()).await?,
         };
-        let (program, count) = (&settings.program, settings.nodes);
-        let nodes = Nodes::start(program, folder, arguments, network, count).await?;
+        let nodes = Nodes::start(
+            &settings.program,
+            folder,
+            arguments,
+            network,
+            settings.nodes,
+            settings.counts_instructions,
+        );
+        let nodes = nodes.await?;
         let mut addresses = nodes.addresses.clone();
         let gateway = match settings.balancer {
             BalancerKind::Own => None,

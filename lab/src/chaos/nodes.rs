@@ -1,5 +1,6 @@
 use std::{
     collections::HashMap,
+    ffi::OsString,
     fs, io,
     net::SocketAddr,
     path::{Path, PathBuf},
@@ -31,6 +32,7 @@ pub(super) struct Nodes {
     /// The journal and the bus.
     arguments: [String; 2],
     network: Option<Network>,
+    counts_instructions: bool,
     pub(super) addresses: Vec<SocketAddr>,
     children: Mutex<Vec<Option<Child>>>,
     pub(super) deaths: AtomicU64,
@@ -43,6 +45,7 @@ impl Nodes {
         arguments: [String; 2],
         network: Option<Network>,
         count: usize,
+        counts_instructions: bool,
     ) -> io::Result<Self> {
         let mut addresses = Vec::new();
         // The ports stay reserved until all are known.
@@ -61,6 +64,7 @@ impl Nodes {
             folder: folder.to_owned(),
             arguments,
             network,
+            counts_instructions,
             addresses,
             children: Mutex::new((0..count).map(|_| None).collect()),
             deaths: AtomicU64::new(0),
@@ -113,15 +117,18 @@ impl Nodes {
         let mut log = std::fs::OpenOptions::new();
         let log = log.append(true).create(true).open(self.log())?;
         let address = self.addresses[at].to_string();
+        let mut words = vec![self.program.clone().into_os_string()];
+        if self.counts_instructions {
+            let mut file = OsString::from("--callgrind-out-file=");
+            file.push(self.profile(at));
+            words.splice(0..0, ["valgrind".into(), "--tool=callgrind".into(), file]);
+        }
         let mut command = match &self.network {
-            None => Command::new(&self.program),
-            Some(network) => {
-                let mut command = network.enter(at);
-                command.arg(&self.program);
-                command
-            }
+            None => Command::new(words.remove(0)),
+            Some(network) => network.enter(at),
         };
         let child = command
+            .args(words)
             .args(["--serve", &address])
             .arg(&self.folder)
             .args(&self.arguments)
@@ -200,6 +207,38 @@ impl Nodes {
             ticks += fields.filter_map(|it| it.parse::<u64>().ok()).sum::<u64>();
         }
         Ok(ticks)
+    }
+
+    /// The profile of a process whose instructions are counted. A number is appended for each part.
+    fn profile(&self, at: usize) -> PathBuf {
+        self.folder.join(format!("callgrind.{at}"))
+    }
+
+    /// Returns how many instructions the running processes have executed together since the last time; `None` if they are
+    /// not counted.
+    pub(super) async fn take_instructions(&self) -> io::Result<Option<u64>> {
+        if !self.counts_instructions {
+            return Ok(None);
+        }
+        let mut instructions = 0;
+        for (at, pid) in self.pids().into_iter().enumerate() {
+            // Writes the next part of the profile, and sets its counts to zero.
+            let mut dump = Command::new("vgdb");
+            dump.arg(format!("--pid={pid}")).arg("dump");
+            dump.stdout(Stdio::null()).stderr(Stdio::null());
+            dump.status().await?;
+            let profile = self.profile(at);
+            let parts = (1..).map(|part| profile.with_extension(format!("{at}.{part}")));
+            let Some(last) = parts.take_while(|part| part.exists()).last() else {
+                let why = format!("valgrind counted nothing: see {}", self.log().display());
+                return Err(io::Error::other(why));
+            };
+            let text = fs::read_to_string(last)?;
+            let total = text.lines().find_map(|line| line.strip_prefix("totals: "));
+            let total = total.and_then(|total| total.trim().parse::<u64>().ok());
+            instructions += total.ok_or_else(|| io::Error::other("a profile has no total"))?;
+        }
+        Ok(Some(instructions))
     }
 
     /// Returns how often threads of the running processes have gone to sleep.
