@@ -3,6 +3,7 @@
 //! Serializers leave out an optional member without a value, or write it as `null` or `""`.
 //! [`document`] reads all three as absent. [`explain`] rewords parser errors for a person.
 
+mod members;
 mod text;
 
 use alloc::{
@@ -15,6 +16,7 @@ use alloc::{
 use serde::{Deserialize, Deserializer, de::DeserializeOwned};
 use serde_json::{Value, error::Category};
 
+pub(crate) use self::members::{Members, nothing_of};
 pub(crate) use self::text::has_halves;
 pub use self::text::message_text;
 

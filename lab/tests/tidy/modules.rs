@@ -52,7 +52,7 @@ const OF_CORE: Map = &[
             "quote",
         ],
     ),
-    ("http", &["jsonrpc", "limits", "protocol"]),
+    ("http", &["json", "jsonrpc", "limits", "protocol"]),
     ("auth", &["json"]),
     ("clock", &["ask"]),
     (

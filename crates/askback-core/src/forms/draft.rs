@@ -10,7 +10,7 @@ use serde::de::{
 use serde_json::{Number, Value};
 
 use super::number;
-use crate::protocol::{Members, nothing_of};
+use crate::json::{Members, nothing_of};
 
 #[derive(Default)]
 pub(super) struct Draft {

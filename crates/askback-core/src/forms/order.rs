@@ -5,7 +5,7 @@ use core::fmt;
 
 use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 
-use crate::protocol::nothing_of;
+use crate::json::nothing_of;
 
 /// The member names of each object in a schema, in their written order.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]

@@ -14,8 +14,9 @@ use serde_json::{Value, value::RawValue};
 
 use super::{Mismatch, headers};
 use crate::{
+    json::Members,
     jsonrpc::whole,
-    protocol::{Members, RawObject, Schema},
+    protocol::{RawObject, Schema},
 };
 
 /// The arguments of a tool that headers repeat, with the headers' names.

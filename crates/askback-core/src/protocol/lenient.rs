@@ -502,18 +502,6 @@ impl<'de> Visitor<'de> for ScalarVisitor {
     }
 }
 
-/// Implements visitor methods that read strings, booleans, numbers and `null` as the default.
-macro_rules! nothing_of {
-    ($($visit:ident($($value:ty)?))*) => {
-        $(
-            fn $visit<E: serde::de::Error>(self, $(_: $value)?) -> Result<Self::Value, E> {
-                Ok(Default::default())
-            }
-        )*
-    };
-}
-pub(crate) use nothing_of;
-
 struct ObjectVisitor<F, T>(F, PhantomData<T>);
 
 impl<'de, F: FnOnce(T) -> R, T: Deserialize<'de>, R> Visitor<'de> for ObjectVisitor<F, T> {
@@ -523,7 +511,7 @@ impl<'de, F: FnOnce(T) -> R, T: Deserialize<'de>, R> Visitor<'de> for ObjectVisi
         f.write_str("any value")
     }
 
-    nothing_of! { visit_unit() visit_none() visit_bool(bool) visit_i64(i64) visit_u64(u64) visit_f64(f64) visit_str(&str) }
+    json::nothing_of! { visit_unit() visit_none() visit_bool(bool) visit_i64(i64) visit_u64(u64) visit_f64(f64) visit_str(&str) }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Self::Value, A::Error> {
         while seq.next_element::<IgnoredAny>()?.is_some() {}
@@ -544,7 +532,7 @@ impl<'de, T: FromScalar> Visitor<'de> for ScalarsVisitor<T> {
         f.write_str("any value")
     }
 
-    nothing_of! { visit_unit() visit_none() visit_bool(bool) visit_i64(i64) visit_u64(u64) visit_f64(f64) visit_str(&str) }
+    json::nothing_of! { visit_unit() visit_none() visit_bool(bool) visit_i64(i64) visit_u64(u64) visit_f64(f64) visit_str(&str) }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Self::Value, A::Error> {
         let mut items = Vec::new();

@@ -66,9 +66,7 @@ pub use elicit::{
 };
 pub use implementation::{Icon, IconTheme, Implementation};
 pub use input::{InputRequest, InputRequests, InputRequiredResult, InputResponse};
-pub(crate) use keyed::Members;
 pub use keyed::{InputResponses, OrderedMap};
-pub(crate) use lenient::nothing_of;
 pub use lenient::{LeftOutEntry, ResultWithEntries, reason};
 pub use level::LoggingLevel;
 pub use lifecycle::{
