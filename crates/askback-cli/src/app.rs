@@ -441,11 +441,13 @@ mod tests {
         assert_eq!(
             bounded,
             [
+                "at-once",
                 "callback-port",
                 "count",
                 "hold",
                 "max-message",
                 "page-size",
+                "repeat",
                 "timeout"
             ]
         );
