@@ -1,6 +1,12 @@
 //! A call in progress: its request and its stage.
 
-use alloc::{boxed::Box, collections::BTreeMap, string::String, sync::Arc, vec::Vec};
+use alloc::{
+    boxed::Box,
+    collections::{BTreeMap, BTreeSet},
+    string::String,
+    sync::Arc,
+    vec::Vec,
+};
 use core::time::Duration;
 
 use super::{
@@ -280,61 +286,131 @@ impl RoundQuestions {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct CallId(pub u64);
 
-/// The calls in progress by id. They are boxed because the map moves its entries.
+/// The calls in progress by id, with an index of their deadlines, so that finding and handling the
+/// next deadline never scans the waiting calls.
+///
+/// Any change of a call may change its deadline. Calls borrowed mutably are noted, and
+/// [`Calls::settle`] reads their deadlines again.
 #[derive(Debug, Default)]
-pub(super) struct Calls(BTreeMap<CallId, Box<Call>>);
+pub(super) struct Calls {
+    /// Boxed because calls are large and the map moves its entries.
+    held: BTreeMap<CallId, Box<CallEntry>>,
+    deadlines: BTreeSet<(Duration, CallId)>,
+    touched: Vec<CallId>,
+}
+
+#[derive(Debug)]
+struct CallEntry {
+    call: Call,
+    deadline: Option<Duration>,
+}
 
 impl Calls {
     pub(super) fn len(&self) -> usize {
-        self.0.len()
+        self.held.len()
     }
 
     pub(super) fn get(&self, id: CallId) -> Option<&Call> {
-        self.0.get(&id).map(|call| &**call)
+        self.held.get(&id).map(|held| &held.call)
     }
 
     pub(super) fn get_mut(&mut self, id: CallId) -> Option<&mut Call> {
-        self.0.get_mut(&id).map(|call| &mut **call)
+        let held = self.held.get_mut(&id)?;
+        if self.touched.last() != Some(&id) {
+            self.touched.push(id);
+        }
+        Some(&mut held.call)
     }
 
     pub(super) fn insert(&mut self, id: CallId, call: Call) {
-        self.0.insert(id, Box::new(call));
+        let deadline = None;
+        let before = self.held.insert(id, Box::new(CallEntry { call, deadline }));
+        self.forget_deadline(id, before.as_deref());
+        self.touched.push(id);
     }
 
     pub(super) fn remove(&mut self, id: CallId) -> Option<Call> {
-        self.0.remove(&id).map(|call| *call)
+        let held = self.held.remove(&id)?;
+        self.forget_deadline(id, Some(&held));
+        Some(held.call)
+    }
+
+    fn forget_deadline(&mut self, id: CallId, held: Option<&CallEntry>) {
+        if let Some(deadline) = held.and_then(|held| held.deadline) {
+            self.deadlines.remove(&(deadline, id));
+        }
     }
 
     pub(super) fn iter(&self) -> impl Iterator<Item = (CallId, &Call)> {
-        self.0.iter().map(|(id, call)| (*id, &**call))
+        self.held.iter().map(|(id, held)| (*id, &held.call))
     }
 
     pub(super) fn iter_mut(&mut self) -> impl Iterator<Item = (CallId, &mut Call)> {
-        self.0.iter_mut().map(|(id, call)| (*id, &mut **call))
+        self.touched.extend(self.held.keys());
+        self.held.iter_mut().map(|(id, held)| (*id, &mut held.call))
     }
 
+    /// Updates the deadlines of calls that were borrowed mutably.
+    pub(super) fn settle(&mut self) {
+        for id in self.touched.drain(..) {
+            let Some(held) = self.held.get_mut(&id) else {
+                continue;
+            };
+            let deadline = held.call.deadline();
+            if deadline == held.deadline {
+                continue;
+            }
+            if let Some(before) = held.deadline {
+                self.deadlines.remove(&(before, id));
+            }
+            self.deadlines.extend(deadline.map(|at| (at, id)));
+            held.deadline = deadline;
+        }
+    }
+
+    /// The earliest deadline, as of the last [`Calls::settle`].
     pub(super) fn next_deadline(&self) -> Option<Duration> {
-        self.iter().filter_map(|(_, call)| call.deadline()).min()
+        self.deadlines.first().map(|(deadline, _)| *deadline)
     }
 
-    pub(super) fn due(&self, now: Duration) -> Vec<CallId> {
-        let is_due = |call: &Call| call.deadline().is_some_and(|at| at <= now);
-        let due = self.iter().filter(|(_, call)| is_due(call));
-        due.map(|(id, _)| id).collect()
+    /// Returns the calls whose deadlines have passed, by id.
+    pub(super) fn due(&mut self, now: Duration) -> Vec<CallId> {
+        self.settle();
+        let over = self.deadlines.range(..=(now, CallId(u64::MAX)));
+        let mut due: Vec<CallId> = over.map(|(_, id)| *id).collect();
+        due.sort_unstable();
+        due
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use alloc::format;
+    use alloc::{format, vec::Vec};
+    use core::time::Duration;
 
     use serde_json::value::RawValue;
 
-    use super::{Call, Timeouts};
+    use super::{Call, CallId, Calls, SentRound, Stage, Timeouts};
     use crate::{
         limits::Limits,
-        protocol::{CallTarget, ClientRequest, name_member},
+        protocol::{CallTarget, ClientRequest, RequestParams, name_member},
     };
+
+    fn call(seconds: u64) -> Call {
+        let request = ClientRequest::Ping(RequestParams::default());
+        let timeouts = Timeouts {
+            request: Some(Duration::from_secs(seconds)),
+            in_all: None,
+        };
+        let mut call = Call::new(request, &Limits::default(), timeouts);
+        call.stage = Stage::Sent(SentRound {
+            id: 1,
+            progress: 0.0,
+            listening: None,
+            context: 0,
+        });
+        call
+    }
 
     #[test]
     fn a_request_that_may_ask_takes_the_next_round() {
@@ -353,5 +429,56 @@ mod tests {
             call.set_round(None, Some("a state".into()));
             assert!(call.carries_state(), "{method}");
         }
+    }
+
+    /// A small deterministic generator.
+    fn draw(state: &mut u64, most: u64) -> u64 {
+        *state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1);
+        (*state >> 33) % most
+    }
+
+    #[test]
+    fn the_next_deadline_is_the_first_of_all_calls_whatever_was_done_to_them() {
+        let mut calls = Calls::default();
+        let mut state = 7;
+        let mut seen = 0;
+        for step in 0..5_000 {
+            let now = Duration::from_millis(50 * step);
+            let id = CallId(draw(&mut state, 40));
+            match draw(&mut state, 8) {
+                0 | 1 => calls.insert(id, call(1 + draw(&mut state, 5))),
+                2 => drop(calls.remove(id)),
+                3 => calls
+                    .iter_mut()
+                    .for_each(|(_, call)| call.patience.pause(now)),
+                4 => calls
+                    .iter_mut()
+                    .for_each(|(_, call)| call.patience.run(now)),
+                5 => {
+                    if let Some(call) = calls.get_mut(id) {
+                        call.patience.renew(now);
+                    }
+                }
+                _ => {
+                    if let Some(call) = calls.get_mut(id) {
+                        call.stage = Stage::Pausing(now * 2);
+                    }
+                }
+            }
+            calls.settle();
+            let deadlines = calls.iter().filter_map(|(_, call)| call.deadline());
+            assert_eq!(calls.next_deadline(), deadlines.min(), "after step {step}");
+            let over = |(_, call): &(CallId, &Call)| call.deadline().is_some_and(|at| at <= now);
+            let due = calls
+                .iter()
+                .filter(over)
+                .map(|(id, _)| id)
+                .collect::<Vec<_>>();
+            assert_eq!(calls.due(now), due, "after step {step}");
+            seen += due.len();
+        }
+        assert!(seen > 1000, "only {seen} deadlines were over");
     }
 }

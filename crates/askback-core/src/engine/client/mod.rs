@@ -175,7 +175,11 @@ impl Connection {
     }
 
     pub fn poll(&mut self) -> Option<Output> {
-        self.out.pop_front()
+        let output = self.out.pop_front();
+        if output.is_none() {
+            self.calls.settle();
+        }
+        output
     }
 
     /// When to call [`Connection::handle_timeout`]. Ask after [`poll`](Connection::poll) has
