@@ -42,6 +42,10 @@ enum BusFailure {
     /// A later attempt may succeed without a change of the settings.
     Unreachable(BoxError),
     /// The user may connect, and lacks a permission.
+    #[cfg_attr(
+        not(feature = "nats"),
+        expect(dead_code, reason = "the other engines refuse such a user at once")
+    )]
     Forbidden(BoxError),
     /// The address or the user is wrong.
     Refused(BoxError),
