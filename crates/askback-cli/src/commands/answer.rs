@@ -41,7 +41,8 @@ Examples:
 
 At a terminal it shows the questions of all your programs that have no terminal, as they arrive. With --file the rules \
 of an answers file answer them, and --web shows them on a page in your browser. --json prints them for a program and \
-answers none; a link that may not be opened is declined, as everywhere. Ctrl-C leaves, and open questions wait for another askback answer.";
+answers none; a link that may not be opened is declined, as everywhere. Ctrl-C leaves, and open questions wait for \
+another askback answer.";
 
 /// Answer questions of programs that have nobody to ask
 #[derive(Debug, Clone, clap::Args)]
