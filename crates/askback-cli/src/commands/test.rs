@@ -277,8 +277,8 @@ pub async fn run(mut args: TestArgs, outcome: &mut Outcome) -> Result<(), Error>
     let runner = Runner::new(target, session, &suite.before);
     let left = Cell::new(args.repeat.unwrap_or(1));
     let shown = Cell::new(0_u32);
+    let cases = RefCell::new(Vec::new());
     let client = async || {
-        let mut cases = Vec::new();
         while let Some(rest) = left.get().checked_sub(1) {
             left.set(rest);
             let runs = runner.run(&planned, |case| {
@@ -293,13 +293,19 @@ pub async fn run(mut args: TestArgs, outcome: &mut Outcome) -> Result<(), Error>
                     *unwritten = rows.iter().try_for_each(print);
                 }
             });
-            cases.extend(runs.await?);
+            let runs = runs.await?;
+            cases.borrow_mut().extend(runs);
         }
-        Ok::<_, Error>(cases)
+        Ok::<_, Error>(())
     };
     let clients = (0..args.at_once).map(|_| client());
-    let cases = try_join_all(clients).await?.concat();
+    let ended = try_join_all(clients).await;
     unwritten.into_inner()?;
+    let cases = cases.into_inner();
+    // A user who stops a long run is told how the cases went until then.
+    if cases.is_empty() {
+        return ended.map(drop);
+    }
     let mut page = page.into_inner();
     let name = path.file_stem().unwrap_or_default().to_string_lossy();
     let report = Report {
@@ -317,7 +323,7 @@ pub async fn run(mut args: TestArgs, outcome: &mut Outcome) -> Result<(), Error>
         Verdict::Broken(error) => Some(error.kind),
         _ => None,
     });
-    Ok(())
+    ended.map(drop)
 }
 
 /// Writes a report for programs to a file, or to the standard output if there is no file.
