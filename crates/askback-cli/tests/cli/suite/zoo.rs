@@ -63,6 +63,7 @@ while IFS= read -r line; do
       key='-----BEGIN PRIVATE KEY-----\nhush56789abcdef0=\n-----END PRIVATE KEY-----'
       answer "{\"content\":[{\"type\":\"text\",\"text\":\"Use $token.\"},{\"type\":\"text\",\"text\":\"Or https://ada:hush@zoo.test, npm_0123456789hush.\"},{\"type\":\"text\",\"text\":\"$key\"},{\"type\":\"text\",\"text\":\"{\\\"log\\\":\\\"first\\\\n$other\\\\n\\\"}\"}],\"structuredContent\":{\"issued\":[\"a\",\"$token\"],\"known\":true}}" ;;
     *'"name":"silent"'*) ;;
+    *'"name":"again"'*) if test -e seen; then kill -INT $PPID; else : >seen; text once; fi ;;
     *'"name":"crash"'*) exit 7 ;;
     *'"method":"tools/call"'*) say "\"id\":$id,\"error\":{\"code\":-32602,\"message\":\"no such animal\"}" ;;
   esac
@@ -118,6 +119,13 @@ cases:
     assert_eq!(lines.last(), Some(&"12 passed, 12 failed"));
     let counted = lines.iter().filter(|line| line.contains("counts"));
     assert_eq!(counted.count(), 0, "{lines:?}");
+}
+
+#[test]
+fn a_repeated_suite_that_is_stopped_says_how_its_cases_went() {
+    let cases = "cases: [{name: first, call: again}]";
+    let ran = on_zoo("repeated-stopped", &["--repeat", "9"], cases).expect(130);
+    assert_eq!(lines(&ran), ["1 passed"]);
 }
 
 #[test]
