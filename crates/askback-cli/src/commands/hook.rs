@@ -58,9 +58,8 @@ struct Elicitation {
 /// Answers the question on stdin. Claude Code treats exit code 2 as a decline by the user, so errors use other codes.
 pub async fn run(args: HookArgs, outcome: &mut Outcome) -> Result<(), Error> {
     let HookCommand::Claude { asks } = args.client;
-    let limits = Limits::default();
-    let answered = match read(&limits) {
-        Ok((server, question)) => answer(server, question, asks, &limits).await,
+    let answered = match read(&Limits::default()) {
+        Ok((server, question)) => answer(server, question, asks).await,
         Err(error) => Err(error),
     };
     match answered {
@@ -130,7 +129,6 @@ async fn answer(
     server: String,
     request: InputRequest,
     asks: Option<PathBuf>,
-    limits: &Limits,
 ) -> Result<Option<ElicitResult>, Error> {
     use std::sync::Arc;
 
@@ -154,7 +152,6 @@ async fn answer(
         reached: Origin::Typed("Claude Code".to_owned()),
         claims: None,
     });
-    options.limits = limits.clone();
     options.folder.clone_from(&asks);
     let nobody = Arc::new(Notify::new());
     let tells = Arc::clone(&nobody);
@@ -199,7 +196,6 @@ async fn answer(
     _: String,
     _: InputRequest,
     _: Option<PathBuf>,
-    _: &Limits,
 ) -> Result<Option<ElicitResult>, Error> {
     Err(Error::usage(
         "questions of other programs cannot be answered on this system yet",

@@ -21,7 +21,6 @@ use std::{
 #[cfg(unix)]
 use crate::receipts;
 #[cfg(unix)]
-use askback::Limits;
 use askback::{
     BoxFuture,
     bridge::{Answers, Bridge, Hold, NoAnswers, OlderSign, Withdrawal},
@@ -349,7 +348,7 @@ pub async fn run(mut args: WrapArgs, outcome: &mut Outcome) -> Result<(), Error>
     let script_relay = opener.relay.without_receipts();
     let events = script_relay.clone();
     #[cfg(unix)]
-    let board = board(&host, identity, show, args.asks, &limits);
+    let board = board(&host, identity, show, args.asks);
     #[cfg(unix)]
     if board.is_some() {
         let elicitation = lent.elicitation.get_or_insert_default();
@@ -427,18 +426,11 @@ pub async fn run(mut args: WrapArgs, outcome: &mut Outcome) -> Result<(), Error>
 
 /// Offers questions to the user's front ends. Reports if that is impossible.
 #[cfg(unix)]
-fn board(
-    host: &Host,
-    identity: String,
-    show: Show,
-    folder: Option<PathBuf>,
-    limits: &Limits,
-) -> Option<Board> {
+fn board(host: &Host, identity: String, show: Show, folder: Option<PathBuf>) -> Option<Board> {
     let asker = host.asker(host.chosen()).clone();
     let name = text::line(&asker.name);
     let mut options = BoardOptions::new(asker);
     options.identity = Some(identity);
-    options.limits = limits.clone();
     options.folder.clone_from(&folder);
     let opened = Board::open(options, move |notice| match notice {
         Notice::NoFrontEnd | Notice::NotSeen(_) => {

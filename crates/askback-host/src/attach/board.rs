@@ -1,11 +1,21 @@
-//! The state machine of a board, without sockets and clocks: `state, event, time -> effects`.
+//! The questions of a board and the front ends that have them, without sockets and clocks.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
+    mem,
     time::Duration,
 };
 
-use super::line::{MAX_TYPED_BYTES, TypedFields, typed_bytes};
+use askback::{
+    client::HostQuestion,
+    protocol::{AnswerSource, ElicitResult, InputRequest, InputResponse},
+};
+use tokio::sync::oneshot;
+
+use super::{
+    connection::Writer,
+    line::{AskedLine, BoardLine, FrontEndLine, MAX_TYPED_BYTES, TypedFields, typed_bytes},
+};
 use crate::ending::{FrontEndKind, QuestionEnd};
 
 /// An event that the owner of a board may want to act on.
@@ -34,39 +44,20 @@ pub enum Notice {
     Dropped(String),
 }
 
+/// An answer, or the reason for a refusal.
+pub(super) type Response = Result<InputResponse, String>;
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Stage {
+enum Stage {
     Waiting,
     Offered,
     Seen,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum End {
-    Replied,
-    Withdrawn,
-    Expired,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Effect {
-    /// Send a question and its draft to a front end: (front end, question).
-    Offer(u64, u64),
-    /// Tell a front end that its reply is the answer: (front end, question).
-    Taken(u64, u64),
-    /// Tell a front end that another one replied: (front end, question, who replied).
-    Settled(u64, u64, FrontEndKind),
-    /// Tell a front end that its question ended without a reply: (front end, question, why).
-    Withdrawn(u64, u64, QuestionEnd),
-    /// Send the fields with these names to a front end: (front end, question, names).
-    Typed(u64, u64, Vec<String>),
-    /// End a question: pass on its reply, or answer that no user was asked.
-    End(u64, End),
-    Notify(Notice),
-}
-
 #[derive(Debug)]
 struct OpenQuestion {
+    question: HostQuestion,
+    reply: oneshot::Sender<Response>,
     stage: Stage,
     since: Duration,
     notices: usize,
@@ -78,12 +69,22 @@ struct OpenQuestion {
 }
 
 #[derive(Debug)]
+struct FrontEnd {
+    kind: FrontEndKind,
+    writer: Writer,
+}
+
+#[derive(Debug, Default)]
 pub(super) struct Questions {
     next: u64,
+    next_front_end: u64,
     open: BTreeMap<u64, OpenQuestion>,
-    front_ends: BTreeMap<u64, FrontEndKind>,
+    front_ends: BTreeMap<u64, FrontEnd>,
+    /// Front ends that are too slow or gone.
+    slow: Vec<u64>,
     keep: Duration,
     told_no_front_end: bool,
+    notices: Vec<Notice>,
 }
 
 const MAX_QUESTIONS: usize = 256;
@@ -91,7 +92,7 @@ const MAX_QUESTIONS: usize = 256;
 /// How many questions a front end has at once, without those that it passed. Its desk accepts no more.
 const MAX_OFFERED: usize = 16;
 
-pub(super) const MAX_FRONT_ENDS: usize = 16;
+const MAX_FRONT_ENDS: usize = 16;
 
 /// The times after which the owner is told that no user has seen the oldest question.
 const UNSEEN: [Duration; 2] = [Duration::from_secs(10), Duration::from_secs(60)];
@@ -103,24 +104,29 @@ const DISCOVERY: Duration = Duration::from_millis(1500);
 impl Questions {
     pub(super) fn new(keep: Duration) -> Self {
         Self {
-            next: 0,
-            open: BTreeMap::new(),
-            front_ends: BTreeMap::new(),
             keep,
-            told_no_front_end: false,
+            ..Self::default()
         }
     }
 
-    /// Adds a question. Returns no id if too many are open.
-    pub(super) fn ask(&mut self, now: Duration) -> (Option<u64>, Vec<Effect>) {
+    /// Adds a question. Returns `None` if too many are open.
+    pub(super) fn ask(
+        &mut self,
+        now: Duration,
+        question: HostQuestion,
+    ) -> Option<(u64, oneshot::Receiver<Response>)> {
         if self.open.len() >= MAX_QUESTIONS {
-            return (None, vec![Effect::Notify(Notice::Flood)]);
+            self.notices.push(Notice::Flood);
+            return None;
         }
         let id = self.next;
         self.next = self.next.saturating_add(1);
+        let (reply, replied) = oneshot::channel();
         self.open.insert(
             id,
             OpenQuestion {
+                question,
+                reply,
                 stage: Stage::Waiting,
                 since: now,
                 notices: 0,
@@ -129,27 +135,30 @@ impl Questions {
                 passed_by: BTreeSet::new(),
             },
         );
-        let mut effects = self.offer();
-        if now >= DISCOVERY {
-            effects.extend(self.notice_absence());
-        }
-        (Some(id), effects)
+        self.offer();
+        self.notice_absence(now);
+        Some((id, replied))
     }
 
     /// Adds a front end. Returns `None` if there are too many.
-    pub(super) fn join(&mut self, front_end: u64, kind: FrontEndKind) -> Option<Vec<Effect>> {
+    pub(super) fn join(&mut self, kind: FrontEndKind, writer: Writer) -> Option<u64> {
         if self.front_ends.len() >= MAX_FRONT_ENDS {
+            let why = "too many front ends".to_owned();
+            self.notices.push(Notice::Dropped(why));
             return None;
         }
-        self.front_ends.insert(front_end, kind);
+        let front_end = self.next_front_end;
+        self.next_front_end = self.next_front_end.saturating_add(1);
+        self.front_ends.insert(front_end, FrontEnd { kind, writer });
         self.told_no_front_end = false;
-        Some(self.offer())
+        self.offer();
+        Some(front_end)
     }
 
     /// Removes a front end. Its questions wait for another one.
-    pub(super) fn leave(&mut self, front_end: u64) -> Vec<Effect> {
+    pub(super) fn leave(&mut self, front_end: u64) {
         if self.front_ends.remove(&front_end).is_none() {
-            return Vec::new();
+            return;
         }
         for question in self.open.values_mut() {
             question.offered_to.remove(&front_end);
@@ -158,7 +167,37 @@ impl Questions {
                 question.stage = Stage::Waiting;
             }
         }
-        self.notice_absence()
+        self.notice_absence(DISCOVERY);
+    }
+
+    pub(super) fn has_front_end(&self, front_end: u64) -> bool {
+        self.front_ends.contains_key(&front_end)
+    }
+
+    /// Removes slow front ends, and returns the events for the owner.
+    pub(super) fn settle(&mut self) -> Vec<Notice> {
+        while let Some(front_end) = self.slow.pop() {
+            if self.has_front_end(front_end) {
+                let why = "a front end is too slow".to_owned();
+                self.notices.push(Notice::Dropped(why));
+            }
+            self.leave(front_end);
+        }
+        mem::take(&mut self.notices)
+    }
+
+    pub(super) fn say_goodbye(&mut self) {
+        for front_end in mem::take(&mut self.front_ends).into_values() {
+            // If this fails, the closed connection has the same effect.
+            let _ = front_end.writer.send(&BoardLine::Bye {});
+        }
+    }
+
+    fn send(&mut self, front_end: u64, line: &BoardLine) {
+        let it = self.front_ends.get(&front_end);
+        if it.is_some_and(|it| !it.writer.send(line)) {
+            self.slow.push(front_end);
+        }
     }
 
     fn is_absence_new(&self) -> bool {
@@ -169,12 +208,11 @@ impl Questions {
         !self.told_no_front_end && self.open.values().any(is_passed)
     }
 
-    fn notice_absence(&mut self) -> Vec<Effect> {
-        if !self.is_absence_new() {
-            return Vec::new();
+    fn notice_absence(&mut self, now: Duration) {
+        if now >= DISCOVERY && self.is_absence_new() {
+            self.told_no_front_end = true;
+            self.notices.push(Notice::NoFrontEnd);
         }
-        self.told_no_front_end = true;
-        vec![Effect::Notify(Notice::NoFrontEnd)]
     }
 
     /// Returns the question if the front end has it.
@@ -183,137 +221,152 @@ impl Questions {
         question.filter(|question| question.offered_to.contains(&front_end))
     }
 
-    pub(super) fn seen(&mut self, front_end: u64, id: u64) {
-        if let Some(question) = self.has(front_end, id) {
-            question.stage = Stage::Seen;
+    /// Handles a line. Fails if the front end must be disconnected.
+    pub(super) fn hear(
+        &mut self,
+        now: Duration,
+        front_end: u64,
+        line: FrontEndLine,
+    ) -> Result<(), String> {
+        match line {
+            FrontEndLine::Hello { .. } => {}
+            FrontEndLine::Seen { id } => {
+                if let Some(question) = self.has(front_end, id) {
+                    question.stage = Stage::Seen;
+                }
+            }
+            FrontEndLine::Passed { id } => {
+                if let Some(question) = self.has(front_end, id) {
+                    question.passed_by.insert(front_end);
+                }
+                self.offer();
+                self.notice_absence(now);
+            }
+            FrontEndLine::Typed { id, fields } => self.keep_typed(front_end, id, fields),
+            FrontEndLine::Reply { id, response } => {
+                return self.reply(front_end, id, |request| {
+                    let read = request.read_response(&response);
+                    read.map(Ok)
+                        .map_err(|_| "a reply does not fit its question".to_owned())
+                });
+            }
+            FrontEndLine::Refused { id, reason } => {
+                return self.reply(front_end, id, |request| match request {
+                    InputRequest::Elicit(_) => {
+                        Err("a form or link was refused without an action".to_owned())
+                    }
+                    _ => Ok(Err(reason)),
+                });
+            }
         }
-    }
-
-    /// Offers another question to a front end that has no answer to this one.
-    pub(super) fn pass_by(&mut self, now: Duration, front_end: u64, id: u64) -> Vec<Effect> {
-        if let Some(question) = self.has(front_end, id) {
-            question.passed_by.insert(front_end);
-        }
-        let mut effects = self.offer();
-        if now >= DISCOVERY {
-            effects.extend(self.notice_absence());
-        }
-        effects
+        Ok(())
     }
 
     /// Keeps what a front end has typed, and passes it on to the others. The last change of a field
     /// wins.
-    pub(super) fn keep_typed(
-        &mut self,
-        front_end: u64,
-        id: u64,
-        fields: TypedFields,
-    ) -> Vec<Effect> {
+    fn keep_typed(&mut self, front_end: u64, id: u64, fields: TypedFields) {
         let Some(question) = self.has(front_end, id) else {
-            return Vec::new();
+            return;
         };
-        let names: Vec<_> = fields.keys().cloned().collect();
         let mut typed = question.typed.clone();
-        typed.extend(fields);
+        typed.extend(fields.clone());
         if typed_bytes(&typed) > MAX_TYPED_BYTES {
-            return Vec::new();
+            return;
         }
         question.typed = typed;
-        let others = question.offered_to.iter();
-        let others = others.filter(|other| **other != front_end);
-        others
-            .map(|other| Effect::Typed(*other, id, names.clone()))
-            .collect()
-    }
-
-    pub(super) fn typed(&self, id: u64) -> Option<&TypedFields> {
-        Some(&self.open.get(&id)?.typed)
-    }
-
-    #[cfg(test)]
-    fn stage(&self, id: u64) -> Option<Stage> {
-        self.open.get(&id).map(|question| question.stage)
-    }
-
-    pub(super) fn takes_reply(&mut self, front_end: u64, id: u64) -> bool {
-        self.has(front_end, id).is_some()
+        let others = question.offered_to.clone();
+        let line = BoardLine::Typed { id, fields };
+        for other in others.into_iter().filter(|other| *other != front_end) {
+            let it = self.front_ends.get(&other);
+            // A slow front end misses this change, and shows older text until the field changes again.
+            if it.is_some_and(|it| !it.writer.is_behind()) {
+                self.send(other, &line);
+            }
+        }
     }
 
     /// Ends a question with a reply. Does nothing if the front end does not have the question.
-    pub(super) fn reply(&mut self, front_end: u64, id: u64) -> Vec<Effect> {
-        let (Some(by), true) = (
-            self.front_ends.get(&front_end).copied(),
-            self.takes_reply(front_end, id),
-        ) else {
-            return Vec::new();
-        };
-        let notice = Notice::Settled { question: id, by };
-        let mut effects = vec![
-            Effect::End(id, End::Replied),
-            Effect::Notify(notice),
-            Effect::Taken(front_end, id),
-        ];
-        effects.extend(self.close(id, |other| {
-            (other != front_end).then_some(Effect::Settled(other, id, by))
-        }));
-        effects
+    fn reply(
+        &mut self,
+        front_end: u64,
+        id: u64,
+        read: impl FnOnce(&InputRequest) -> Result<Response, String>,
+    ) -> Result<(), String> {
+        let by = self.front_ends.get(&front_end).map(|it| it.kind);
+        if let (Some(by), Some(asked)) = (by, self.has(front_end, id)) {
+            let response = read(&asked.question.request)?;
+            self.notices.push(Notice::Settled { question: id, by });
+            self.send(front_end, &BoardLine::Taken { id });
+            let settled = BoardLine::Settled { id, by };
+            self.close(id, Some(response), Some(front_end), &settled);
+        }
+        Ok(())
     }
 
     /// Ends a question whose caller no longer waits.
-    pub(super) fn withdraw(&mut self, id: u64, why: QuestionEnd) -> Vec<Effect> {
-        if !self.open.contains_key(&id) {
-            return Vec::new();
+    pub(super) fn withdraw(&mut self, id: u64, why: QuestionEnd) {
+        if self.open.contains_key(&id) {
+            self.notices.push(Notice::Withdrawn(id));
+            self.close(id, None, None, &BoardLine::Withdrawn { id, why });
         }
-        let notice = Effect::Notify(Notice::Withdrawn(id));
-        let mut effects = vec![Effect::End(id, End::Withdrawn), notice];
-        effects.extend(self.close(id, |other| Some(Effect::Withdrawn(other, id, why))));
-        effects
     }
 
-    /// Removes a question, tells the front ends that have it, and offers the next one.
-    fn close(&mut self, id: u64, tell: impl Fn(u64) -> Option<Effect>) -> Vec<Effect> {
-        let question = self.open.remove(&id);
-        let offered_to = question.map(|question| question.offered_to);
-        let told = offered_to.into_iter().flatten().filter_map(tell);
-        let mut effects: Vec<_> = told.collect();
-        effects.extend(self.offer());
-        effects
+    /// Removes a question, tells all front ends that have it except one, and offers the next one.
+    fn close(
+        &mut self,
+        id: u64,
+        response: Option<Response>,
+        except: Option<u64>,
+        line: &BoardLine,
+    ) {
+        let Some(question) = self.open.remove(&id) else {
+            return;
+        };
+        if let Some(response) = response {
+            // The caller may be gone at this point.
+            let _ = question.reply.send(response);
+        }
+        for front_end in question.offered_to {
+            if Some(front_end) != except {
+                self.send(front_end, line);
+            }
+        }
+        self.offer();
     }
 
-    fn offer(&mut self) -> Vec<Effect> {
-        let mut effects = Vec::new();
-        for front_end in self.front_ends.keys() {
+    fn offer(&mut self) {
+        for (front_end, it) in &self.front_ends {
             let open = self.open.iter_mut();
             let mine = open.filter(|(_, question)| !question.passed_by.contains(front_end));
             for (id, question) in mine.take(MAX_OFFERED) {
-                if question.offered_to.insert(*front_end) {
-                    effects.push(Effect::Offer(*front_end, *id));
+                let typed = &question.typed;
+                if question.offered_to.insert(*front_end)
+                    && let Ok(asked) = AskedLine::new(*id, &question.question, typed.clone())
+                    && !it.writer.send(&BoardLine::Asked(Box::new(asked)))
+                {
+                    self.slow.push(*front_end);
                 }
                 if question.stage == Stage::Waiting {
                     question.stage = Stage::Offered;
                 }
             }
         }
-        effects
     }
 
-    pub(super) fn pass(&mut self, now: Duration) -> Vec<Effect> {
-        let mut effects = match now >= DISCOVERY {
-            true => self.notice_absence(),
-            false => Vec::new(),
-        };
+    pub(super) fn pass(&mut self, now: Duration) {
+        self.notice_absence(now);
         let keep = self.keep;
         let is_over = |question: &OpenQuestion| now >= question.since.saturating_add(keep);
         let open = self.open.iter();
-        let expired: Vec<_> = open
+        let over: Vec<_> = open
             .filter(|(_, question)| is_over(question))
-            .map(|(id, _)| *id)
+            .map(|(id, question)| (*id, expired(&question.question.request)))
             .collect();
-        for id in expired {
-            effects.push(Effect::End(id, End::Expired));
-            effects.push(Effect::Notify(Notice::Expired(id)));
+        for (id, response) in over {
+            self.notices.push(Notice::Expired(id));
             let why = QuestionEnd::NotAnswered;
-            effects.extend(self.close(id, |other| Some(Effect::Withdrawn(other, id, why))));
+            let line = BoardLine::Withdrawn { id, why };
+            self.close(id, Some(response), None, &line);
         }
         let oldest = self.open.values_mut().next();
         if let Some(oldest) = oldest.filter(|question| question.stage != Stage::Seen)
@@ -321,9 +374,8 @@ impl Questions {
             && now >= oldest.since.saturating_add(*after)
         {
             oldest.notices = oldest.notices.saturating_add(1);
-            effects.push(Effect::Notify(Notice::NotSeen(*after)));
+            self.notices.push(Notice::NotSeen(*after));
         }
-        effects
     }
 
     /// When [`Questions::pass`] must run next.
@@ -341,127 +393,186 @@ impl Questions {
     }
 }
 
+/// The answer to a question that no user answered in time.
+fn expired(request: &InputRequest) -> Response {
+    const WHY: &str = "no answer came in time";
+    match request {
+        InputRequest::Elicit(_) => {
+            let mut declined = ElicitResult::decline().answered_by(AnswerSource::Client);
+            declined.meta.get_or_insert_default().set_reason(WHY);
+            Ok(InputResponse::Elicit(declined))
+        }
+        _ => Err(WHY.to_owned()),
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use askback::protocol::RawJson;
+    use askback::protocol::{RawJson, RequestParams};
+    use tokio::sync::mpsc;
 
     use super::*;
 
     const NOW: Duration = Duration::from_secs(100);
 
-    fn fields(fields: &[(&str, &str)]) -> TypedFields {
-        let fields = fields.iter().map(|(name, text)| {
-            let value = RawJson::new(text).expect("it is JSON");
-            ((*name).to_owned(), value)
-        });
-        fields.collect()
-    }
+    type Lines = mpsc::Receiver<Vec<u8>>;
 
     fn board() -> Questions {
         Questions::new(Duration::from_secs(900))
     }
 
-    #[test]
-    fn front_ends_have_time_to_find_a_new_board() {
-        let early = Duration::from_millis(20);
-        let notice = [Effect::Notify(Notice::NoFrontEnd)];
-        let mut board = board();
-        assert_eq!(board.ask(early).1, []);
-        assert_eq!(board.next_deadline(), Some(DISCOVERY));
-        assert_eq!(board.pass(DISCOVERY), notice);
-        assert_eq!(board.next_deadline(), Some(early.saturating_add(UNSEEN[0])));
-        let mut found = self::board();
-        found.ask(early);
-        found.join(1, FrontEndKind::Terminal);
-        assert_eq!(found.pass(DISCOVERY), []);
+    fn ask(board: &mut Questions, now: Duration) -> oneshot::Receiver<Response> {
+        let question = HostQuestion {
+            server: None,
+            call: None,
+            target: None,
+            key: None,
+            request: InputRequest::Roots(RequestParams::default()),
+            retried: false,
+        };
+        board.ask(now, question).expect("there is room").1
+    }
+
+    fn join(board: &mut Questions, kind: FrontEndKind) -> (u64, Lines) {
+        let (writer, lines) = Writer::new();
+        (board.join(kind, writer).expect("there is room"), lines)
+    }
+
+    /// The numbers of the questions that were offered.
+    fn offered(lines: &mut Lines) -> Vec<u64> {
+        let lines = std::iter::from_fn(|| lines.try_recv().ok());
+        let read = lines.filter_map(|line| crate::attach::line::read(&line).ok().flatten());
+        let asked = read.filter_map(|line| match line {
+            BoardLine::Asked(asked) => Some(asked.id),
+            _ => None,
+        });
+        asked.collect()
+    }
+
+    fn pass_by(board: &mut Questions, now: Duration, front_end: u64, id: u64) -> Vec<Notice> {
+        let heard = board.hear(now, front_end, FrontEndLine::Passed { id });
+        assert_eq!(heard, Ok(()));
+        board.settle()
+    }
+
+    fn pass(board: &mut Questions, now: Duration) -> Vec<Notice> {
+        board.pass(now);
+        board.settle()
     }
 
     #[test]
-    fn the_last_change_of_a_field_wins_and_goes_to_the_others() {
+    fn front_ends_have_time_to_find_a_new_board() {
+        let early = Duration::from_millis(20);
         let mut board = board();
-        board.ask(NOW);
-        board.join(1, FrontEndKind::Terminal);
-        board.join(2, FrontEndKind::Page);
-        board.keep_typed(1, 0, fields(&[("name", "Ada"), ("age", "3")]));
-        assert_eq!(
-            board.keep_typed(2, 0, fields(&[("name", "Bob")])),
-            [Effect::Typed(1, 0, vec!["name".to_owned()]),]
-        );
+        let _asked = ask(&mut board, early);
+        assert_eq!(board.settle(), []);
+        assert_eq!(board.next_deadline(), Some(DISCOVERY));
+        assert_eq!(pass(&mut board, DISCOVERY), [Notice::NoFrontEnd]);
+        assert_eq!(board.next_deadline(), Some(early.saturating_add(UNSEEN[0])));
+        let mut found = self::board();
+        let _asked = ask(&mut found, early);
+        let _front_end = join(&mut found, FrontEndKind::Terminal);
+        assert_eq!(pass(&mut found, DISCOVERY), []);
+    }
+
+    #[test]
+    fn the_last_change_of_a_field_wins() {
+        fn fields(fields: &[(&str, &str)]) -> TypedFields {
+            let fields = fields.iter().map(|(name, text)| {
+                let value = RawJson::new(text).expect("it is JSON");
+                ((*name).to_owned(), value)
+            });
+            fields.collect()
+        }
+        let mut board = board();
+        let _asked = ask(&mut board, NOW);
+        let (one, _lines) = join(&mut board, FrontEndKind::Terminal);
+        let (other, _lines) = join(&mut board, FrontEndKind::Page);
+        board.keep_typed(one, 0, fields(&[("name", "Ada"), ("age", "3")]));
+        board.keep_typed(other, 0, fields(&[("name", "Bob")]));
         let typed = fields(&[("name", "Bob"), ("age", "3")]);
-        assert_eq!(board.typed(0), Some(&typed));
+        assert_eq!(board.open[&0].typed, typed);
         // Changes by a front end that does not show the question, and changes above the limit, are
         // ignored.
         let long = "x".repeat(MAX_TYPED_BYTES);
-        assert_eq!(board.keep_typed(3, 0, fields(&[("name", "Eve")])), []);
-        assert_eq!(board.keep_typed(1, 0, fields(&[("name", &long)])), []);
-        assert_eq!(board.typed(0), Some(&typed));
+        board.keep_typed(7, 0, fields(&[("name", "Eve")]));
+        board.keep_typed(one, 0, fields(&[("name", &long)]));
+        assert_eq!(board.open[&0].typed, typed);
     }
 
     #[test]
     fn time_tells_the_owner_and_ends_a_question() {
         let mut board = board();
-        board.ask(NOW);
+        let mut asked = ask(&mut board, NOW);
+        assert_eq!(board.settle(), [Notice::NoFrontEnd]);
         let at = |seconds| NOW.saturating_add(Duration::from_secs(seconds));
         assert_eq!(board.next_deadline(), Some(at(10)));
-        assert_eq!(board.pass(at(9)), []);
-        let unseen = |of| Effect::Notify(Notice::NotSeen(Duration::from_secs(of)));
-        assert_eq!(board.pass(at(10)), [unseen(10)]);
-        assert_eq!(board.pass(at(11)), []);
+        assert_eq!(pass(&mut board, at(9)), []);
+        let unseen = |of| Notice::NotSeen(Duration::from_secs(of));
+        assert_eq!(pass(&mut board, at(10)), [unseen(10)]);
+        assert_eq!(pass(&mut board, at(11)), []);
         assert_eq!(board.next_deadline(), Some(at(60)));
-        assert_eq!(board.pass(at(60)), [unseen(60)]);
+        assert_eq!(pass(&mut board, at(60)), [unseen(60)]);
         assert_eq!(board.next_deadline(), Some(at(900)));
-        let expired = Effect::Notify(Notice::Expired(0));
-        assert_eq!(board.pass(at(900)), [Effect::End(0, End::Expired), expired]);
+        assert!(asked.try_recv().is_err());
+        assert_eq!(pass(&mut board, at(900)), [Notice::Expired(0)]);
+        assert!(asked.try_recv().is_ok_and(|response| response.is_err()));
         assert_eq!(board.next_deadline(), None);
     }
 
     #[test]
     fn a_question_that_is_passed_makes_room_for_the_next_one() {
         let mut board = board();
-        board.join(1, FrontEndKind::Script);
-        for _ in 0..18 {
-            board.ask(NOW);
-        }
-        let absence = Effect::Notify(Notice::NoFrontEnd);
-        let passed = board.pass_by(NOW, 1, 0);
-        assert_eq!(passed, [Effect::Offer(1, 16), absence]);
-        assert_eq!(board.pass_by(NOW, 1, 0), [], "it was passed before");
-        assert_eq!(board.pass_by(NOW, 1, 17), [], "it was not offered");
-        assert_eq!(board.pass_by(NOW, 1, 1), [Effect::Offer(1, 17)]);
-        assert_eq!(board.stage(0), Some(Stage::Offered));
-        let expected: Vec<_> = (0..16).map(|id| Effect::Offer(2, id)).collect();
-        assert_eq!(board.join(2, FrontEndKind::Terminal), Some(expected));
-        let taken = board.reply(2, 0);
-        assert_eq!(taken.last(), Some(&Effect::Offer(2, 16)));
+        let (script, mut lines) = join(&mut board, FrontEndKind::Script);
+        let _asked: Vec<_> = (0..18).map(|_| ask(&mut board, NOW)).collect();
+        let first: Vec<_> = (0..16).collect();
+        assert_eq!(offered(&mut lines), first);
+        let passed = pass_by(&mut board, NOW, script, 0);
+        assert_eq!(passed, [Notice::NoFrontEnd]);
+        assert_eq!(offered(&mut lines), [16]);
+        pass_by(&mut board, NOW, script, 0);
+        pass_by(&mut board, NOW, script, 17);
+        assert!(
+            offered(&mut lines).is_empty(),
+            "passed before, or not offered"
+        );
+        pass_by(&mut board, NOW, script, 1);
+        assert_eq!(offered(&mut lines), [17]);
+        assert_eq!(board.open[&0].stage, Stage::Offered);
+        let (terminal, mut lines) = join(&mut board, FrontEndKind::Terminal);
+        assert_eq!(offered(&mut lines), first);
+        let replied = board.reply(terminal, 0, |_| Ok(Err("no".to_owned())));
+        assert_eq!(replied, Ok(()));
+        assert_eq!(offered(&mut lines), [16]);
     }
 
     #[test]
     fn a_question_that_all_front_ends_pass_has_no_front_end() {
         let early = Duration::from_millis(20);
-        let notice = [Effect::Notify(Notice::NoFrontEnd)];
         let mut board = board();
-        board.ask(early);
-        board.join(1, FrontEndKind::Script);
-        assert_eq!(board.pass_by(early, 1, 0), [], "others may still come");
+        let _asked = ask(&mut board, early);
+        let (script, _lines) = join(&mut board, FrontEndKind::Script);
+        let passed = pass_by(&mut board, early, script, 0);
+        assert_eq!(passed, [], "others may still come");
         assert_eq!(board.next_deadline(), Some(DISCOVERY));
-        board.join(2, FrontEndKind::Terminal);
-        assert_eq!(board.pass(DISCOVERY), []);
-        assert_eq!(board.leave(2), notice);
-        assert_eq!(
-            board.pass(NOW),
-            [Effect::Notify(Notice::NotSeen(UNSEEN[0]))]
-        );
-        board.join(2, FrontEndKind::Script);
-        assert_eq!(board.pass_by(NOW, 2, 0), notice);
+        let (terminal, _lines) = join(&mut board, FrontEndKind::Terminal);
+        assert_eq!(pass(&mut board, DISCOVERY), []);
+        board.leave(terminal);
+        assert_eq!(board.settle(), [Notice::NoFrontEnd]);
+        assert_eq!(pass(&mut board, NOW), [Notice::NotSeen(UNSEEN[0])]);
+        let (script, _lines) = join(&mut board, FrontEndKind::Script);
+        let passed = pass_by(&mut board, NOW, script, 0);
+        assert_eq!(passed, [Notice::NoFrontEnd]);
         assert_eq!(board.next_deadline(), Some(early.saturating_add(UNSEEN[1])));
     }
 
     #[test]
     fn front_ends_are_counted() {
         let mut board = board();
-        for number in 0..16 {
-            assert!(board.join(number, FrontEndKind::Page).is_some());
-        }
-        assert_eq!(board.join(16, FrontEndKind::Page), None);
+        let joined: Vec<_> = (0..16)
+            .map(|_| join(&mut board, FrontEndKind::Page))
+            .collect();
+        assert_eq!(board.join(FrontEndKind::Page, Writer::new().0), None);
+        assert_eq!(joined.len(), MAX_FRONT_ENDS);
     }
 }

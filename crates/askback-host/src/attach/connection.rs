@@ -33,10 +33,10 @@ pub(super) fn split(stream: UnixStream) -> io::Result<Option<(Reader, Writer)>> 
         return Ok(None);
     }
     let (read, write) = stream.into_split();
-    let (sent, lines) = mpsc::channel(MAX_LINES_WAITING);
+    let (writer, lines) = Writer::new();
     tokio::spawn(write_all(write, lines));
     let lines = BufReader::new(read);
-    Ok(Some((Reader { lines }, Writer(sent))))
+    Ok(Some((Reader { lines }, writer)))
 }
 
 async fn write_all(mut write: OwnedWriteHalf, mut lines: mpsc::Receiver<Vec<u8>>) {
@@ -49,6 +49,12 @@ async fn write_all(mut write: OwnedWriteHalf, mut lines: mpsc::Receiver<Vec<u8>>
 }
 
 impl Writer {
+    /// Returns the receiver of the lines, too.
+    pub(super) fn new() -> (Self, mpsc::Receiver<Vec<u8>>) {
+        let (sent, lines) = mpsc::channel(MAX_LINES_WAITING);
+        (Self(sent), lines)
+    }
+
     /// Whether the peer reads slowly. Optional lines are then left out, because a peer whose queue is
     /// full is disconnected.
     pub(super) fn is_behind(&self) -> bool {
