@@ -21,7 +21,7 @@ use askback_host::{
     leaf::Leaf,
     leaves::Leaves,
     model::{Permission, Presence},
-    page::{Look, LookSource, Style, out},
+    page::{Look, Style, out},
     plain::Plain,
     relay::{ServerId, claims},
     script::Script,
@@ -435,7 +435,7 @@ pub fn leaf(answers: Answers, plain: bool, limits: &Limits) -> Box<dyn Leaf> {
             };
             match full {
                 Some(full) => Box::new(full),
-                None => Box::new(Plain::new(LookSource::Read(Look::of_stderr), shown)),
+                None => Box::new(Plain::new(shown)),
             }
         }
         Answers::Script(script) => unattended(Some(script), limits),

@@ -73,11 +73,11 @@ pub(crate) enum OfField {
     Suggest(String),
 }
 
-pub(crate) fn at_question(step: &Step<'_>, name: &str, rest: &str) -> LineMeaning {
+pub(crate) fn at_question(step: &Step, name: &str, rest: &str) -> LineMeaning {
     let in_field = matches!(step, Step::Filling(_));
     LineMeaning::Action(match name {
         // The question is already declined; the text is the reason.
-        "decline" if matches!(step, Step::Reason) => Action::Fill(String::new()),
+        "decline" if matches!(step, Step::Reason(_)) => Action::Fill(String::new()),
         "decline" => Action::Decline(Some(rest.trim().to_owned()).filter(|why| !why.is_empty())),
         "cancel" => Action::Cancel,
         "mute" => Action::Mute,
@@ -85,7 +85,7 @@ pub(crate) fn at_question(step: &Step<'_>, name: &str, rest: &str) -> LineMeanin
         "review" if in_field => return LineMeaning::OfField(OfField::Last),
         "none" if in_field => return LineMeaning::OfField(OfField::Clear),
         "back" => Action::Back,
-        "edit" if matches!(step, Step::Reread(_)) => Action::Back,
+        "edit" if matches!(step, Step::Reread(..)) => Action::Back,
         "edit" if matches!(step, Step::Request(_)) => Action::Rewrite(Part::Message),
         "edit" if matches!(step, Step::Replied(_)) => Action::Rewrite(Part::Reply),
         "system" if matches!(step, Step::Request(_)) => Action::Rewrite(Part::System),
@@ -122,7 +122,7 @@ pub(crate) fn at_question(step: &Step<'_>, name: &str, rest: &str) -> LineMeanin
     })
 }
 
-fn is_link(step: &Step<'_>) -> bool {
+fn is_link(step: &Step) -> bool {
     matches!(
         step,
         Step::Consent(_) | Step::Sure(_) | Step::Opened(_) | Step::Returning(_)

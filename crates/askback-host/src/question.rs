@@ -1,23 +1,20 @@
 //! A question in lines on a page, for all front ends.
 
-mod form;
-mod link;
-mod sampling;
-mod tools;
-
-pub use form::secret;
-pub(crate) use form::{fields, options_with};
-pub use link::{destination, warnings};
-pub(crate) use link::{leads_on, link_alone, link_code};
+use askback::forms::FormSchema;
 
 use crate::{
-    folder,
-    model::{Asker, Notice, Question, Reply, Wants, Why, link::Refusal},
-    page::{Excerpt, Page, Style},
+    code, folder,
+    model::{
+        Asker, Front, Notice, Question, Reply, Step, Wants, Why,
+        link::{Link, Refusal},
+    },
+    page::{Excerpt, LEFT_OUT, Page, Style},
     text::{self, PeerText, Words},
     view::{
-        self, AskerView, Body, CallView, Kind, LinkStep, LinkView, Part, SuggestedView, Text, View,
-        name,
+        self, Address, AskerView, BlockView, Body, CallView, Destination, FieldView, FormView,
+        Kind, Labelled, LinkStep, LinkView, MessageView, Part, ReplyBlockView, RequestView,
+        SamplingView, SecretView, SuggestedView, Text, ToolView, ToolsView, View, WarningView,
+        field_lines, name,
     },
     words,
 };
@@ -72,7 +69,7 @@ fn message(excerpt: &mut Excerpt<'_>, view: &View) {
                 let label = line.label.clone().padded(3);
                 excerpt.quote_line(words!("  {} ", label), line.text.raw());
             }
-            Part::Request(request) => sampling::request(excerpt, request),
+            Part::Request(it) => request(excerpt, it),
         }
     }
 }
@@ -85,10 +82,10 @@ pub(crate) fn step(page: &mut Page, view: &View, at: usize) {
             .fields
             .get(at)
             .into_iter()
-            .for_each(|it| form::field(page, it)),
-        Body::Review(form) => form::review(page, form),
-        Body::Link(link) => link::step(page, link),
-        Body::Sampling(sampling) => sampling::step(page, sampling),
+            .for_each(|it| put_field(page, it)),
+        Body::Review(form) => review(page, form),
+        Body::Link(link) => link_step(page, link),
+        Body::Sampling(sampling) => sampling_step(page, sampling),
         Body::Folders { offered, .. } => {
             if let Some(offered) = offered {
                 page.say(Style::Plain, offered.clone());
@@ -118,9 +115,9 @@ pub(crate) fn ask(page: &mut Page, view: &View, at: usize) {
 }
 
 pub(crate) fn help(page: &mut Page, view: &View) {
-    for entry in &view.help.commands {
-        let term = words!("  {} ", entry.term.clone().padded(9));
-        page.item(term, Style::Plain, entry.does.clone());
+    for (term, does) in &view.help.commands {
+        let term = words!("  {} ", Words::from(*term).padded(9));
+        page.item(term, Style::Plain, *does);
     }
 }
 
@@ -357,3 +354,343 @@ fn quote_cut(page: &mut Page, mark: &'static str, text: &str) {
 
 /// The maximum number of characters of such a text.
 const UNASKED: usize = 1024;
+
+const FIELD_SHOWN: usize = 2048;
+
+const LISTED: usize = 30;
+
+fn put_field(page: &mut Page, field: &FieldView) {
+    page.blank();
+    page.say(Style::Dim, field.place.clone());
+    let mut excerpt = Excerpt::new(page, FIELD_SHOWN);
+    excerpt.quote_line("", field.label.raw());
+    if let Some(description) = &field.description {
+        excerpt.quote(description.raw());
+    }
+    excerpt.end(LEFT_OUT);
+    listed(page, field, 0..field.choices.len());
+    if let Some(pattern) = &field.pattern {
+        page.quote_line(words!("{} ", pattern.label), pattern.text.clone());
+    }
+    if let Some(dropped) = &field.dropped {
+        page.item("! ", Style::Warning, dropped.words.clone());
+        page.quote_at("  ", dropped.text.clone());
+    }
+    if let Some(now) = &field.now {
+        page.quote_at(words!("{} ", now.label), now.text.clone());
+    }
+}
+
+/// Puts options on the page, if the list of all options was cut.
+pub(crate) fn options_with(page: &mut Page, field: &FieldView, found: Vec<usize>) {
+    if field.choices.len() > LISTED {
+        listed(page, field, found.into_iter());
+    }
+}
+
+/// Puts the first of these options on the page. A yes or no field has no list.
+fn listed(page: &mut Page, field: &FieldView, which: impl ExactSizeIterator<Item = usize>) {
+    let more = which.len().saturating_sub(LISTED);
+    for choice in which.take(LISTED).filter_map(|at| field.choices.get(at)) {
+        if let Text::Peer(label) = &choice.label {
+            page.quote_line(words!("{} ", choice.mark.clone().right(3)), label.clone());
+        }
+    }
+    if more > 0 {
+        let words = words!("and {} more: type a part of one to see which have it", more);
+        page.say(Style::Dim, words);
+    }
+}
+
+fn review(page: &mut Page, form: &FormView) {
+    page.blank();
+    page.say(Style::Strong, form.ready.clone());
+    for (index, field) in form.fields.iter().enumerate() {
+        let label = text::line(field.label.raw());
+        let number = words!("{}", index.saturating_add(1)).right(3);
+        let value = field.review.text.raw();
+        page.quote_at(words!("{} ", number), format!("{label}: {value}"));
+    }
+}
+
+/// Puts a warning on the page that a form seems to ask for secrets.
+pub fn secret(page: &mut Page, secret: &SecretView) {
+    page.blank();
+    page.say(Style::Warning, secret.words.clone());
+    for field in &secret.fields {
+        page.quote_line("  ", field.clone());
+    }
+}
+
+pub(crate) fn fields(page: &mut Page, mark: &'static str, schema: &FormSchema) {
+    for line in field_lines(schema) {
+        page.quote_at(mark, line);
+    }
+}
+
+fn link_of(step: &Step) -> Option<&Link> {
+    match step {
+        Step::Consent(link) | Step::Sure(link) | Step::Opened(link) | Step::Returning(link) => {
+            Some(link)
+        }
+        _ => None,
+    }
+}
+
+fn link_step(page: &mut Page, link: &LinkView) {
+    if link.step == LinkStep::Consent {
+        destination(page, &link.destination);
+        page.link(&link.destination.address);
+        if let Some(here) = &link.here {
+            page.note(Style::Plain, here.clone());
+        }
+    }
+    if let Some(next) = &link.next {
+        page.blank();
+        page.say(Style::Plain, next.clone());
+    }
+}
+
+/// Puts the destination of a link on the page: the site, the host and all warnings. The site comes
+/// first because a host may start like another one.
+pub fn destination(page: &mut Page, link: &Destination) {
+    for part in [&link.site].into_iter().chain(&link.host) {
+        page.quote_line(words!("{} ", part.label), part.text.clone());
+    }
+    warnings(page, &link.warnings);
+    for site in &link.leads_on {
+        page.quote_line(leads_on(site), site.text.clone());
+    }
+    if let Some(more) = &link.leads_on_more {
+        page.say(Style::Warning, words!("! {}", *more));
+    }
+}
+
+pub(crate) fn leads_on(site: &Address) -> Words {
+    words!("! {} ", site.label)
+}
+
+/// Puts the warnings on the page that make a second yes necessary.
+pub fn warnings(page: &mut Page, warnings: &[WarningView]) {
+    for warning in warnings {
+        page.item("! ", Style::Warning, warning.words.clone());
+        if let Some(of) = &warning.of {
+            page.quote_line("  ", of.clone());
+        }
+    }
+}
+
+pub(crate) fn link_alone(page: &mut Page, front: &Front<'_>) {
+    if let Some(link) = link_of(front.step) {
+        page.say(Style::Plain, "The link, up to the next empty line:");
+        page.link_alone(link);
+        page.blank();
+    }
+}
+
+pub(crate) fn link_code(page: &mut Page, front: &Front<'_>) {
+    if let Some(link) = link_of(front.step) {
+        code::put(page, &link.url);
+    }
+}
+
+fn sampling_step(page: &mut Page, sampling: &SamplingView) {
+    match sampling {
+        SamplingView::Request { changed, words } => {
+            if let Some((title, changed)) = changed {
+                page.blank();
+                page.say(Style::Strong, title.clone());
+                let mut excerpt = Excerpt::new(page, usize::MAX);
+                request(&mut excerpt, changed);
+                excerpt.end(LEFT_OUT);
+            }
+            page.note(Style::Dim, words.clone());
+        }
+        SamplingView::Running(words) => page.say(Style::Plain, words.clone()),
+        SamplingView::Reply {
+            title,
+            blocks,
+            facts,
+        } => {
+            page.blank();
+            page.say(Style::Strong, title.clone());
+            for block in blocks {
+                reply_block(page, block);
+            }
+            for fact in facts {
+                page.quote_line(words!("  {} ", fact.label), fact.text.clone());
+            }
+        }
+        SamplingView::Rewrite { title, text, .. } | SamplingView::Reread { title, text } => {
+            page.blank();
+            page.say(Style::Strong, title.clone());
+            page.quote(text.clone());
+        }
+        SamplingView::Write { note, .. } => match note {
+            Some((Style::Dim, words)) => page.note(Style::Dim, words.clone()),
+            Some((style, words)) => page.say(*style, words.clone()),
+            None => {}
+        },
+    }
+}
+
+fn reply_block(page: &mut Page, block: &ReplyBlockView) {
+    match block {
+        ReplyBlockView::Text(text) => page.quote(text.clone()),
+        ReplyBlockView::Call {
+            number,
+            tool,
+            arguments,
+        } => {
+            let number = words!("{}", *number).right(2);
+            page.quote_line(words!(" {} {} ", number, tool.label), tool.text.clone());
+            for line in arguments {
+                page.quote_at("      ", line.clone());
+            }
+        }
+    }
+}
+
+/// Puts a sampling request on the page. If it does not fit, messages in the middle are left out: the
+/// last ones are new, and a request must not look as if it began with them.
+fn request(excerpt: &mut Excerpt<'_>, request: &RequestView) {
+    let sizes: Vec<_> = request.messages.iter().map(size).collect();
+    let all = sizes.iter().copied().fold(0, usize::saturating_add);
+    excerpt.reserve(all);
+    if let Some(system) = &request.system {
+        excerpt.say(Style::Dim, system.label.clone());
+        excerpt.quote(system.text.raw());
+    }
+    excerpt.page().note(Style::Dim, request.wishes.clone());
+    for hint in &request.hints {
+        excerpt.quote_line(words!("  {} ", hint.label), hint.text.raw());
+    }
+    if let Some(tools) = &request.tools {
+        offered(excerpt, tools);
+    }
+    excerpt.release();
+    let first_shown = match all <= excerpt.left() {
+        true => 0,
+        false => FIRST_MESSAGE_SHOWN.min(excerpt.left() / 4),
+    };
+    let mut left = excerpt.left().saturating_sub(first_shown);
+    let fitting = sizes.iter().rev().take_while(|&&size| {
+        let after = left.checked_sub(size);
+        left = after.unwrap_or(left);
+        after.is_some()
+    });
+    let earlier = sizes.len().saturating_sub(fitting.count().max(1));
+    let (earlier, last) = request.messages.split_at(earlier);
+    let earlier = match earlier {
+        [first, middle @ ..] => {
+            beginning(excerpt, first, first_shown);
+            middle
+        }
+        [] => earlier,
+    };
+    let words: Option<Words> = match earlier.len() {
+        0 => None,
+        1 => Some("1 message is left out here".into()),
+        count => Some(words!("{} messages are left out here", count)),
+    };
+    if let Some(words) = words {
+        excerpt.leave_out(words, earlier.iter().map(characters).sum());
+    }
+    for message in last {
+        excerpt.say(Style::Dim, message.from.clone());
+        for block in &message.blocks {
+            match block {
+                BlockView::Text(text) => excerpt.quote(text.raw()),
+                BlockView::Call(call) => labelled(excerpt, call),
+                BlockView::Result(of, text) => {
+                    labelled(excerpt, of);
+                    excerpt.quote(text.raw());
+                }
+            }
+        }
+    }
+}
+
+/// Puts the start of a message on the page, in at most `most` characters.
+fn beginning(excerpt: &mut Excerpt<'_>, message: &MessageView, most: usize) {
+    excerpt.say(Style::Dim, message.from.clone());
+    let (head, _) = text::head(texts(message).next().unwrap_or_default(), most);
+    excerpt.quote(head);
+    let shown = head.chars().count().saturating_add(ROLE);
+    let more = characters(message).saturating_sub(shown);
+    if more > 0 {
+        let words = words!("{} more characters of this message are left out", more);
+        excerpt.leave_out(words, more);
+    }
+}
+
+fn labelled(excerpt: &mut Excerpt<'_>, line: &Labelled) {
+    excerpt.quote_line(words!("{} ", line.label), line.text.raw());
+}
+
+fn texts(message: &MessageView) -> impl Iterator<Item = &str> {
+    message.blocks.iter().map(|block| match block {
+        BlockView::Text(text) | BlockView::Result(_, text) => text.raw(),
+        BlockView::Call(call) => call.text.raw(),
+    })
+}
+
+fn size(message: &MessageView) -> usize {
+    let texts = texts(message).map(text::extent);
+    texts.fold(ROLE, usize::saturating_add)
+}
+
+/// The maximum number of characters of the first message, if not all messages are shown.
+const FIRST_MESSAGE_SHOWN: usize = 1024;
+
+/// The number of characters for the line with the role.
+const ROLE: usize = 16;
+
+fn characters(message: &MessageView) -> usize {
+    let texts = texts(message).map(|text| text.chars().count());
+    texts.fold(ROLE, usize::saturating_add)
+}
+
+/// How many tools a shortened request describes. The others are only named.
+const DESCRIBED: usize = 5;
+
+/// The maximum number of characters of a description if the request is shortened.
+const DESCRIPTION: usize = 160;
+
+/// Puts the tools of a request on the page, and whether they may be called.
+fn offered(excerpt: &mut Excerpt<'_>, tools: &ToolsView) {
+    excerpt.say(Style::Dim, tools.words.clone());
+    let (count, most) = match excerpt.is_whole() {
+        true => (tools.tools.len(), usize::MAX),
+        false => (DESCRIBED, DESCRIPTION),
+    };
+    for tool in tools.tools.iter().take(count) {
+        describe(excerpt, tool, most);
+    }
+    let others = tools.tools.iter().skip(count).map(|tool| tool.name.raw());
+    let others: Vec<_> = others.collect();
+    if !others.is_empty() {
+        let mark = words!("  and {} more: ", others.len());
+        excerpt.quote_line(mark, &cut(&others.join(", "), most));
+    }
+}
+
+fn describe(excerpt: &mut Excerpt<'_>, tool: &ToolView, most: usize) {
+    excerpt.quote_line("  ", tool.name.raw());
+    if let Some(description) = &tool.description {
+        excerpt.quote_at("    ", &cut(description.raw(), most));
+    }
+    for line in &tool.arguments {
+        excerpt.quote_at("    · ", line.raw());
+    }
+    if let Some(schema) = &tool.schema {
+        excerpt.quote_line("    schema ", &cut(schema.raw(), most));
+    }
+}
+
+fn cut(text: &str, most: usize) -> String {
+    match text::head(text, most) {
+        (_, 0) => text.to_owned(),
+        (head, _) => format!("{head}…"),
+    }
+}

@@ -1,7 +1,7 @@
 //! The folder of the sockets. Both sides compute its path and check that it is their user's.
 
 use std::{
-    fs::{self, DirBuilder, File, OpenOptions},
+    fs::{self, DirBuilder, File, OpenOptions, TryLockError},
     io,
     os::{
         fd::{AsFd, OwnedFd},
@@ -163,4 +163,28 @@ pub(super) fn sockets(folder: &Path) -> io::Result<Vec<PathBuf>> {
     }
     sockets.sort();
     Ok(sockets)
+}
+
+/// The lock of the page that opens automatically. Held until the process exits.
+#[derive(Debug)]
+pub struct PageLock(
+    #[expect(dead_code, reason = "the lock lasts as long as the file is open")] File,
+);
+
+impl PageLock {
+    /// Takes the lock. `None` if another page has it. `folder` is the folder of the sockets; `None`
+    /// means the user's default.
+    ///
+    /// # Errors
+    ///
+    /// If the folder is not the user's own, or the lock cannot be made.
+    pub fn take(folder: Option<&Path>) -> io::Result<Option<Self>> {
+        let folder = given(folder.map(PathBuf::from))?;
+        let lock = open_lock(&folder.join("page"))?;
+        match lock.try_lock() {
+            Ok(()) => Ok(Some(Self(lock))),
+            Err(TryLockError::WouldBlock) => Ok(None),
+            Err(TryLockError::Error(error)) => Err(error),
+        }
+    }
 }

@@ -11,10 +11,9 @@ mod folder;
 mod front_end;
 mod line;
 mod listener;
-mod page_lock;
 
 pub use crate::ending::FrontEndKind;
 pub use board::Notice;
+pub use folder::PageLock;
 pub use front_end::{JoinOptions, join};
 pub use listener::{Board, BoardOptions};
-pub use page_lock::PageLock;

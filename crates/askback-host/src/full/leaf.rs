@@ -7,7 +7,7 @@ use std::{
         Once,
         atomic::{AtomicBool, AtomicUsize, Ordering},
     },
-    task::{Context, Poll},
+    task::{Context, Poll, ready},
     time::Duration,
 };
 
@@ -16,16 +16,18 @@ use base64::{Engine, engine::general_purpose::STANDARD};
 use crossterm::{
     event::{
         DisableBracketedPaste, DisableFocusChange, EnableBracketedPaste, EnableFocusChange, Event,
+        EventStream,
     },
     execute,
     terminal::{disable_raw_mode, enable_raw_mode},
 };
-use tokio::time::{Sleep, sleep};
+use futures_core::Stream as _;
+#[cfg(unix)]
+use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::time::{Instant, Sleep, sleep};
 
 use super::{
-    attention::Attention,
     key::Key,
-    keys::Keys,
     region::Region,
     screen::{Screen, Size},
 };
@@ -119,12 +121,12 @@ impl Full {
     /// Restores the terminal and stops this process until the shell continues it.
     #[cfg(unix)]
     fn suspend(&mut self) {
-        use rustix::process::{Signal, getpid, kill_process};
+        use rustix::process::{self, getpid, kill_process};
         let leave = self.left();
         self.write(&leave);
         restore();
         // The system does not stop a process that no shell could continue.
-        let _ = kill_process(getpid(), Signal::TSTP);
+        let _ = kill_process(getpid(), process::Signal::TSTP);
         // Fails only if the terminal was closed.
         let _ = take();
         if let Ok((columns, rows)) = crossterm::terminal::size() {
@@ -230,7 +232,7 @@ impl Leaf for Full {
     fn happened(&mut self, desk: &Desk, happened: &EventOutcome) {
         self.screen.happened(desk, happened, &mut self.page);
         let is_step = self.settling.happened(desk, happened.cause);
-        if is_step && desk.front().is_some_and(|front| is_review(&front.step)) {
+        if is_step && desk.front().is_some_and(|front| is_review(front.step)) {
             self.settling.blink();
         }
         let front = desk.front().map(|front| front.id);
@@ -417,8 +419,8 @@ fn is_for_what_is_shown(settling: &mut Settling, desk: &Desk, key: &Key) -> bool
 }
 
 /// Whether the step is a review, in which Enter sends the answer.
-fn is_review(step: &Step<'_>) -> bool {
-    matches!(step, Step::Review(_) | Step::Reread(_))
+fn is_review(step: &Step) -> bool {
+    matches!(step, Step::Review(_) | Step::Reread(..))
 }
 
 fn asks_for_task(desk: &Desk) -> bool {
@@ -435,4 +437,85 @@ fn restored_after_a_panic() {
             before(panic);
         }));
     });
+}
+
+/// After this long without a key, the user counts as away from the terminal.
+const AWAY: Duration = Duration::from_secs(20);
+
+/// Whether the user is looking, as far as the terminal reports it.
+struct Attention {
+    /// Whether the window has the focus; `None` until the terminal reports it.
+    is_here: Option<bool>,
+    pressed: Instant,
+}
+
+impl Attention {
+    fn new() -> Self {
+        Self {
+            is_here: None,
+            pressed: Instant::now(),
+        }
+    }
+
+    fn turn(&mut self, event: &Event) {
+        match event {
+            Event::FocusGained => self.is_here = Some(true),
+            Event::FocusLost => self.is_here = Some(false),
+            Event::Key(_) | Event::Paste(_) => self.pressed = Instant::now(),
+            _ => {}
+        }
+    }
+
+    /// Returns codes that call an absent user: a bell, and a desktop notification if the window is
+    /// known to have lost the focus.
+    fn call(&self, words: &Words) -> String {
+        match self.is_here {
+            Some(true) => String::new(),
+            Some(false) => format!("\x07\x1b]9;{}\x1b\\", words.as_str()),
+            None if self.pressed.elapsed() > AWAY => "\x07".to_owned(),
+            None => String::new(),
+        }
+    }
+}
+
+struct Keys {
+    events: EventStream,
+    /// SIGHUP reports a closed window; reading does not.
+    #[cfg(unix)]
+    closed: Option<Signal>,
+    is_closed: bool,
+}
+
+impl Keys {
+    fn new() -> Self {
+        Self {
+            events: EventStream::new(),
+            #[cfg(unix)]
+            closed: signal(SignalKind::hangup()).ok(),
+            is_closed: false,
+        }
+    }
+
+    /// Returns the next event, or `None` if the terminal is gone.
+    fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<Option<Event>> {
+        #[cfg(unix)]
+        if let Some(closed) = &mut self.closed {
+            let is_closed = self.is_closed || closed.poll_recv(context).is_ready();
+            if is_closed && !self.is_closed {
+                // A program that was started with `nohup` has no use for a terminal that is gone either.
+                tokio::spawn(crate::signals::close());
+            }
+            self.is_closed = is_closed;
+        }
+        if self.is_closed {
+            return Poll::Ready(None);
+        }
+        let next = ready!(Pin::new(&mut self.events).poll_next(context));
+        Poll::Ready(next.and_then(Result::ok))
+    }
+
+    /// Whether the window was closed. The process will end soon.
+    fn is_closed(&self) -> bool {
+        self.is_closed
+    }
 }

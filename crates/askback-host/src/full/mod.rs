@@ -2,21 +2,17 @@
 //!
 //! [`Screen`] holds the state and handles keys, without a terminal. [`Full`] connects it to one.
 
-mod attention;
 mod choices;
 mod editor;
 mod form;
 mod frame;
 mod heading;
-mod help;
 mod home;
 mod key;
-mod keys;
 mod leaf;
 mod question;
 mod reading;
 mod region;
-mod review;
 mod screen;
 mod suggested;
 mod under_way;

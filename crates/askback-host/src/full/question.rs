@@ -2,8 +2,7 @@
 
 use super::{
     editor::Editor,
-    frame::{Frame, Row, wrapped},
-    help, review,
+    frame::{Frame, LINE_BREAK, MARKS, Row, label_room, wrapped},
 };
 use crate::{
     model::{Desk, Effect, EventOutcome, Front, Reply, Why},
@@ -11,8 +10,8 @@ use crate::{
     question,
     text::{self, PeerText, Words, given},
     view::{
-        Act, ActionView, Address, Body, FormView, LinkStep, LinkView, SamplingView, View,
-        WarningView,
+        Act, ActionView, Address, Body, FieldView, FormView, LinkStep, LinkView, SamplingView,
+        View, WarningView,
     },
     words,
 };
@@ -119,7 +118,7 @@ pub(super) fn review(view: &View, form: &FormView, look: Look, shown: usize) -> 
         rows.push(Row::new(look.columns));
     }
     rows.push(Row::new(look.columns).ours(Style::Strong, form.ready.clone()));
-    rows.extend(review::rows(form, look.columns));
+    rows.extend(values(form, look.columns));
     rows
 }
 
@@ -279,7 +278,7 @@ pub(super) fn keys(view: &View, is_helping: bool, agrees: bool, columns: usize) 
         rows.splice(at..at, line.rows());
     }
     if is_helping {
-        rows.extend(help::rows(view, columns));
+        rows.extend(help(view, columns));
     }
     rows
 }
@@ -405,4 +404,85 @@ pub(super) fn kept(
 pub(super) fn whole(desk: &Desk, front: &Front<'_>, page: &mut Page) {
     let mut excerpt = Excerpt::new(page, usize::MAX);
     question::in_full(&mut excerpt, desk.asker(), front.question, 0);
+}
+
+/// The rows of all values, each after the label of its field, aligned if they fit. Only the user's
+/// own texts are cut.
+fn values(form: &FormView, columns: usize) -> Vec<Row> {
+    let labels = form.fields.iter().map(|field| text::columns(&label(field)));
+    let widest = labels.max().unwrap_or_default().min(label_room(columns));
+    let begins = MARKS
+        .saturating_add(text::GUTTER.len())
+        .saturating_add(widest);
+    let row = |(index, field): (usize, &FieldView)| {
+        let review = &field.review;
+        let value = review.text.raw().replace('\n', LINE_BREAK);
+        let number = words!("{}", index.saturating_add(1)).right(3);
+        let label = label(field);
+        let value = text::line(&value);
+        let begun = Row::new(columns).to(1).ours(Style::Dim, number);
+        let mut row = begun.to(MARKS);
+        let room = row.room().saturating_sub(text::GUTTER.len()).max(1);
+        let mut rows = Vec::new();
+        for (label, value) in parts(&label, &value, room, review.is_whole) {
+            let mut begun = row.peer(Style::Plain, &PeerText::from(label), columns);
+            let aligned = begun.clone().to(begins);
+            if aligned.room() >= text::columns(&value) {
+                begun = aligned;
+            }
+            rows.push(begun.more(Style::Strong, &PeerText::from(value), columns));
+            row = Row::new(columns).to(MARKS);
+        }
+        rows
+    };
+    form.fields.iter().enumerate().flat_map(row).collect()
+}
+
+/// The label of a field with a colon. Repeated blanks could move its end to where a value is expected.
+fn label(field: &FieldView) -> String {
+    let label = text::line(field.label.raw());
+    let label: Vec<_> = label.split(' ').filter(|word| !word.is_empty()).collect();
+    label.join(" ") + ": "
+}
+
+/// Splits a label into rows and puts the value after its end, or below if it does not fit there. A
+/// value that is not `is_whole` takes one row and is cut if it is longer than half of it.
+fn parts(label: &str, value: &str, room: usize, is_whole: bool) -> Vec<(String, String)> {
+    let mut labels = text::wrapped(label, room);
+    let end = labels.pop().unwrap_or_default() + " ";
+    let mut parts: Vec<_> = labels.into_iter().map(|row| (row, String::new())).collect();
+    let left = room.saturating_sub(text::columns(&end));
+    let wanted = text::columns(value);
+    let wanted = if is_whole {
+        wanted
+    } else {
+        wanted.min(room / 2)
+    };
+    if left >= wanted {
+        parts.push((end, value.to_owned()));
+        return parts;
+    }
+    parts.push((end, String::new()));
+    let below = match is_whole {
+        true => text::wrapped(value, room),
+        false => vec![value.to_owned()],
+    };
+    parts.extend(below.into_iter().map(|row| (String::new(), row)));
+    parts
+}
+
+fn help(view: &View, columns: usize) -> Vec<Row> {
+    let keys = &view.help.keys;
+    let widest = keys.iter().map(|(key, _)| text::columns(key)).max();
+    let does_at = widest.unwrap_or_default().saturating_add(4);
+    let mut rows = Vec::new();
+    for (key, does) in keys {
+        let mut row = Row::new(columns).to(2).ours(Style::Key, *key);
+        let room = Row::new(columns).to(does_at).room().max(1);
+        for part in text::wrapped(does, room) {
+            rows.push(row.to(does_at).ours(Style::Plain, given(part)));
+            row = Row::new(columns);
+        }
+    }
+    rows
 }

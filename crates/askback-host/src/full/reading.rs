@@ -119,16 +119,16 @@ fn rows(first: usize, count: usize, most: usize) -> Range<usize> {
 }
 
 /// Whether the user can agree to something at this step.
-pub(super) fn is_agreement(step: &Step<'_>) -> bool {
+pub(super) fn is_agreement(step: &Step) -> bool {
     agrees(step, &Key::Enter) || agrees(step, &Key::Char('o')) || agrees(step, &Key::Char('y'))
 }
 
-pub(super) fn agrees(step: &Step<'_>, key: &Key) -> bool {
+pub(super) fn agrees(step: &Step, key: &Key) -> bool {
     match step {
         Step::Consent(_) => *key == Key::Char('o'),
         Step::Secret(_) => *key == Key::Char('y'),
         Step::Confirm => matches!(key, Key::Enter | Key::Char('y')),
-        Step::Review(_) | Step::Reread(_) | Step::Replied(_) => *key == Key::Enter,
+        Step::Review(_) | Step::Reread(..) | Step::Replied(_) => *key == Key::Enter,
         Step::Request(_) => matches!(key, Key::Enter | Key::Char('s' | 'A')),
         _ => false,
     }

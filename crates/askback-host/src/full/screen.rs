@@ -1,6 +1,4 @@
-//! The screen and its keys, without a terminal.
-
-mod rows;
+//! The screen, its keys and its rows, without a terminal.
 
 use std::time::Duration;
 
@@ -9,18 +7,21 @@ use askback::protocol::CreateMessageResult;
 use super::{
     editor::Editor,
     form::{FormOutcome, FormView},
+    frame::{Frame, Row, framed_columns, wrapped},
+    heading,
     home::{Home, HomeOutcome, entered, one_row},
     key::Key,
     question,
-    reading::{Reading, agrees},
+    reading::{Reading, agrees, is_agreement},
+    under_way,
 };
 use crate::{
     command::{self, InputLine, LineMeaning, OfField},
     leaf::Did,
     model::{Action, Cause, Conversation, Desk, Draft, EventOutcome, Front, Step},
-    page::Page,
+    page::{Look, Page, Style},
     text::{self, Words},
-    view::{self, Reader},
+    view::{self, Body, Reader},
     wire::MessageSelection,
     words,
 };
@@ -122,7 +123,7 @@ impl Screen {
             match front.map(|front| front.step) {
                 Some(Step::Filling(draft)) => self.form.retyped(draft),
                 Some(step) => {
-                    if let Some(so_far) = so_far(&step).filter(|it| *it != self.text.text()) {
+                    if let Some(so_far) = so_far(step).filter(|it| *it != self.text.text()) {
                         self.text = Editor::new(so_far);
                     }
                 }
@@ -169,7 +170,7 @@ impl Screen {
             (Some(front), _) => {
                 let mut said = self.answer(&front, key);
                 if said.is_empty() {
-                    said.extend(self.draft(&front.step));
+                    said.extend(self.draft(front.step));
                 }
                 match self.wire.take() {
                     Some(shown) => Did::Wire(shown),
@@ -253,7 +254,7 @@ impl Screen {
             Some(Step::Running(_)) => self.replied = None,
             _ => {}
         }
-        if let Some(so_far) = desk.front().and_then(|front| so_far(&front.step))
+        if let Some(so_far) = desk.front().and_then(|front| so_far(front.step))
             && so_far != self.text.text()
         {
             self.text = Editor::new(so_far);
@@ -262,19 +263,19 @@ impl Screen {
     }
 
     /// The text under edit, if it differs from the question's draft.
-    fn draft(&self, step: &Step<'_>) -> Option<Action> {
+    fn draft(&self, step: &Step) -> Option<Action> {
         let text = self.text.text();
         let is_other = so_far(step).is_some_and(|so_far| so_far != text);
         is_other.then(|| Action::Draft(text.to_owned()))
     }
 
     /// Whether a cancellation would lose what the user wrote.
-    fn has_written(&self, step: &Step<'_>) -> bool {
+    fn has_written(&self, step: &Step) -> bool {
         match step {
             Step::Filling(draft) | Step::Review(draft) => {
-                self.begun.as_ref().is_some_and(|begun| begun != *draft)
+                self.begun.as_ref().is_some_and(|begun| begun != draft)
             }
-            Step::Write(_) | Step::Reread(_) => !self.text.text().is_empty(),
+            Step::Write(_) | Step::Reread(..) => !self.text.text().is_empty(),
             _ => false,
         }
     }
@@ -306,7 +307,9 @@ impl Screen {
                 self.reader.reveals = !self.reader.reveals;
                 return Vec::new();
             }
-            Key::Ctrl('d') if front.step != Step::Reason => return vec![Action::Decline(None)],
+            Key::Ctrl('d') if !matches!(front.step, Step::Reason(_)) => {
+                return vec![Action::Decline(None)];
+            }
             _ => {}
         }
         if let Step::Filling(draft) = front.step {
@@ -315,7 +318,7 @@ impl Screen {
                 FormOutcome::Command(command) => return self.command(front, &command),
                 FormOutcome::Other => {}
             }
-        } else if agrees(&front.step, key) && !self.reading.is_whole() {
+        } else if agrees(front.step, key) && !self.reading.is_whole() {
             self.issue = Some("Read to the end first, with ↓, Page Down or End.");
             return Vec::new();
         } else if let Some(said) = self.step(front, key) {
@@ -326,7 +329,7 @@ impl Screen {
         match key {
             // If the question stays, Ctrl-C leaves it and Esc cancels it.
             Key::Esc | Key::Ctrl('c')
-                if self.has_written(&front.step)
+                if self.has_written(front.step)
                     && leaves
                         .as_ref()
                         .is_none_or(|leaves| leaves != key && front.stays) =>
@@ -355,11 +358,13 @@ impl Screen {
         if let Some(action) = labelled {
             return one(action);
         }
-        match (&front.step, key) {
+        match (front.step, key) {
             (Step::Confirm, Key::Char('y')) => one(Action::Yes),
             (Step::Secret(_) | Step::Confirm, Key::Char('n')) => one(Action::Decline(None)),
             (_, Key::Char('d')) if !front.step.is_typed() => one(Action::Decline(None)),
-            (Step::Review(_) | Step::Reread(_), Key::BackTab | Key::Backspace) => one(Action::Back),
+            (Step::Review(_) | Step::Reread(..), Key::BackTab | Key::Backspace) => {
+                one(Action::Back)
+            }
             (Step::Write(_), Key::Ctrl('b')) => one(Action::Back),
             (Step::Rewrite(..), Key::Ctrl('s')) => one(Action::Fill(self.text.take())),
             (Step::Rewrite(..), Key::Ctrl('b') | Key::Esc) => {
@@ -381,12 +386,12 @@ impl Screen {
                 self.text.insert("\n");
                 Some(Vec::new())
             }
-            (Step::Reason, Key::Enter) => one(Action::Fill(self.text.take())),
+            (Step::Reason(_), Key::Enter) => one(Action::Fill(self.text.take())),
             // A second Ctrl-D declines without a reason.
-            (Step::Reason, Key::Ctrl('d')) if self.text.text().is_empty() => {
+            (Step::Reason(_), Key::Ctrl('d')) if self.text.text().is_empty() => {
                 one(Action::Fill(String::new()))
             }
-            (Step::Reason, Key::Esc) => {
+            (Step::Reason(_), Key::Esc) => {
                 self.text.take();
                 one(Action::Back)
             }
@@ -429,7 +434,7 @@ impl Screen {
 
     fn command(&mut self, front: &Front<'_>, command: &str) -> Vec<Action> {
         let (name, rest) = command.split_once(' ').unwrap_or((command, ""));
-        match command::at_question(&front.step, name, rest) {
+        match command::at_question(front.step, name, rest) {
             LineMeaning::Action(said) => return vec![said],
             LineMeaning::OfField(OfField::Suggest(_)) if !front.suggests() => {
                 self.issue = Some(command::UNSUGGESTED);
@@ -452,10 +457,142 @@ impl Screen {
 }
 
 /// The question's draft of the text, if this step has one.
-fn so_far<'a>(step: &Step<'a>) -> Option<&'a str> {
-    match *step {
+fn so_far(step: &Step) -> Option<&str> {
+    match step {
         Step::Write(sampling) => Some(&sampling.so_far),
-        Step::Rewrite(_, text) => Some(text),
+        Step::Rewrite(_, _, text) => Some(text),
         _ => None,
     }
+}
+
+impl Screen {
+    /// Draws the screen. `prompt` is set if a line is wanted; otherwise `waiting` says what the
+    /// user waits for. A settling question shows a notice instead of its keys.
+    pub fn frame(
+        &mut self,
+        talk: &Conversation,
+        prompt: Option<&Words>,
+        waiting: Option<&Words>,
+        size: Size,
+        styled: bool,
+        is_settling: bool,
+    ) -> Frame {
+        let desk = talk.seen();
+        self.look(desk);
+        self.form.pass(desk.front().as_ref(), talk.now());
+        let mut frame = Frame::default();
+        let columns = size.columns;
+        match (desk.front(), prompt) {
+            (Some(front), _) => {
+                let inner = Size {
+                    columns: framed_columns(columns),
+                    ..size
+                };
+                let look = Look {
+                    columns: inner.columns,
+                    styled,
+                };
+                self.question(desk, &front, inner, look, is_settling, &mut frame);
+                frame.enclose(columns);
+            }
+            (None, Some(prompt)) => {
+                self.home.follow(talk);
+                for row in self.home.rows(talk, prompt, size) {
+                    frame.push(row);
+                }
+                if is_settling {
+                    frame.push(moment(columns));
+                }
+            }
+            (None, None) => {
+                let is_told = |far: bool| far || waiting.is_some();
+                let call = talk.under_way();
+                let rows = match call.filter(|(call, _)| is_told(call.far.is_some())) {
+                    Some((call, worked)) => {
+                        under_way::rows(desk, call, worked, self.home.has_begun(), columns)
+                    }
+                    None => waiting.map_or_else(Vec::new, |waiting| {
+                        let words = words!("{} Ctrl-C stops it.", waiting.clone());
+                        wrapped(Row::new(columns), Style::Dim, words)
+                    }),
+                };
+                for row in rows.into_iter().chain(self.home.ahead(columns)) {
+                    frame.push(row);
+                }
+            }
+        }
+        // One row stays for the scrollback.
+        frame.fit(size.rows.saturating_sub(1).max(1));
+        frame
+    }
+
+    fn question(
+        &mut self,
+        desk: &Desk,
+        front: &Front<'_>,
+        size: Size,
+        look: Look,
+        is_settling: bool,
+        frame: &mut Frame,
+    ) {
+        let columns = size.columns;
+        let view = view::view(desk.asker(), front, self.reader);
+        let head = heading::head(&view, look, self.shown, size.rows / 3);
+        let (body, focused) = match (&view.body, front.step) {
+            (Body::Form(form), Step::Filling(draft)) => {
+                let (rows, focused) = self.form.rows(form, draft, columns);
+                (rows, Some(focused))
+            }
+            (Body::Review(form), _) => (question::review(&view, form, look, self.shown), None),
+            _ => {
+                let rows = question::body(&view, &self.text, look, self.shown);
+                let typed_at = rows.iter().position(Row::is_typed_in);
+                (rows, typed_at)
+            }
+        };
+        let mut foot = Vec::new();
+        let issue = self.issue.map(Words::from).or(view.issue.clone());
+        if let Some(issue) = issue {
+            foot.extend(question::issue(&issue, columns));
+        }
+        let keys = |agrees| question::keys(&view, self.is_helping, agrees, columns);
+        let room = |keys: &[Row]| {
+            let below = foot.len().saturating_add(keys.len());
+            size.rows.saturating_sub(1).saturating_sub(below)
+        };
+        let is_read = is_agreement(front.step);
+        let (offered, unread) = (keys(true), keys(false));
+        let height = head.height().saturating_add(body.len());
+        // The rows stay where they are when the keys change.
+        let is_cut = height > room(&offered);
+        let room = match is_read && is_cut && unread.len() > offered.len() {
+            true => room(&unread),
+            false => room(&offered),
+        };
+        *frame = head;
+        let spare = room.saturating_sub(height);
+        if spare > 0 && frame.height() > 1 && !body.is_empty() {
+            frame.push(Row::new(columns));
+        }
+        self.reading.put(frame, body, focused, room, columns);
+        if spare > 1 {
+            frame.push(Row::new(columns));
+        }
+        let keys = match is_settling {
+            true => vec![moment(columns).ours(Style::Dim, "  Esc cancel")],
+            false if is_read && !self.reading.is_whole() => unread,
+            false => offered,
+        };
+        let below = size.rows.saturating_sub(1).saturating_sub(room);
+        let taken = foot.len().saturating_add(keys.len());
+        let left = below.saturating_sub(taken);
+        foot.extend((0..left).map(|_| Row::new(columns)));
+        for row in foot.into_iter().chain(keys) {
+            frame.push(row);
+        }
+    }
+}
+
+fn moment(columns: usize) -> Row {
+    Row::new(columns).ours(Style::Dim, "One moment…")
 }

@@ -2,15 +2,14 @@
 
 use std::time::Duration;
 
-use askback::protocol::{LoggingLevel, Root};
+use askback::protocol::{LoggingLevel, Prompt, Resource, ResourceTemplate, Root, Skill, Tool};
 
 use super::{
-    Call, Catalog, Claims, Desk, Event, EventOutcome, Far, How, Offer, Offers, Permission,
-    Presence, Server, ServerOffer, UnderWay,
+    Call, Claims, Desk, Event, EventOutcome, Offer, Offers, Permission, Question, ServerOffer,
 };
 use crate::{
     server_id::{PerServer, ServerId},
-    text::Words,
+    text::{PeerText, Words},
 };
 
 /// The user's servers (at least one), the current server, and the question in front.
@@ -349,4 +348,204 @@ impl History {
         }
         found
     }
+}
+
+/// A call that the user waits for, with its progress and questions.
+#[derive(Debug, Clone, PartialEq)]
+pub struct UnderWay {
+    /// The call.
+    pub call: Call,
+    /// The offered line for this call, if it has one.
+    pub line: Option<String>,
+    /// The progress that the server reported.
+    pub far: Option<Far>,
+    /// The number of questions of the call.
+    pub questions: usize,
+    began: Duration,
+    /// How long questions were in front before the call began.
+    answering: Duration,
+}
+
+/// The progress of a call, as the server reports it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Far {
+    /// The amount done.
+    pub progress: f64,
+    /// The total amount, if known.
+    pub total: Option<f64>,
+    /// The server's message.
+    pub message: Option<PeerText>,
+}
+
+/// How a call ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum How {
+    /// With a result.
+    Done,
+    /// With a result in which the tool reports an error.
+    Error,
+    /// Without a result.
+    Failed,
+    /// The user stopped it, and no other request to the server was pending.
+    Stopped,
+}
+
+impl UnderWay {
+    fn new(call: Call, line: Option<String>, now: Duration, answering: Duration) -> Self {
+        Self {
+            call,
+            line,
+            far: None,
+            questions: 0,
+            began: now,
+            answering,
+        }
+    }
+
+    /// Returns how long the server has worked on the call, without the time that questions were in
+    /// front.
+    fn worked(&self, now: Duration, answering: Duration) -> Duration {
+        let person = answering.saturating_sub(self.answering);
+        now.saturating_sub(self.began).saturating_sub(person)
+    }
+
+    fn note(&mut self, event: &Event) {
+        if let Event::Asked(_, question) = event
+            && is_of_call(question)
+        {
+            self.questions = self.questions.saturating_add(1);
+        }
+    }
+}
+
+/// Excludes a task's questions and our own.
+fn is_of_call(question: &Question) -> bool {
+    !question.ask.is_ours() && question.call.as_ref().is_none_or(|call| !call.is_task())
+}
+
+/// A server: its questions, its lists and its connection status.
+#[derive(Debug)]
+pub struct Server {
+    desk: Desk,
+    presence: Presence,
+    since: Duration,
+    took: Option<Duration>,
+    catalog: Option<Catalog>,
+    log: Option<LoggingLevel>,
+    call: Option<UnderWay>,
+}
+
+/// The connection status of a server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Presence {
+    /// Connecting for the first time.
+    #[default]
+    Connecting,
+    /// Connected.
+    There,
+    /// Disconnected and silent since then. The next command starts it again.
+    Gone,
+    /// Restarting, or the restart failed.
+    Down,
+    /// Never reached so far.
+    Absent,
+    /// Removed permanently, and no longer listed.
+    Removed,
+}
+
+impl Server {
+    /// Creates a server that is being connected to.
+    pub fn new(desk: Desk) -> Self {
+        Self {
+            desk,
+            presence: Presence::default(),
+            since: Duration::ZERO,
+            took: None,
+            catalog: None,
+            log: None,
+            call: None,
+        }
+    }
+
+    /// Returns the desk with its questions.
+    pub fn desk(&self) -> &Desk {
+        &self.desk
+    }
+
+    /// Returns the connection status.
+    pub fn presence(&self) -> Presence {
+        self.presence
+    }
+
+    /// Returns how long connecting took, if the server is connected.
+    pub fn took(&self) -> Option<Duration> {
+        self.took.filter(|_| self.presence == Presence::There)
+    }
+
+    fn comes(&mut self, presence: Presence, now: Duration) {
+        match (self.presence, presence) {
+            (Presence::Connecting | Presence::Down, Presence::There) => {
+                self.took = Some(now.saturating_sub(self.since));
+            }
+            (_, Presence::Connecting | Presence::Down) => self.since = now,
+            _ => {}
+        }
+        self.presence = presence;
+    }
+
+    /// Returns its lists, if known.
+    pub fn catalog(&self) -> Option<&Catalog> {
+        self.catalog.as_ref()
+    }
+
+    /// Returns the log level that was requested.
+    pub fn log(&self) -> Option<LoggingLevel> {
+        self.log
+    }
+
+    /// Returns the call that the user waits for.
+    pub fn call(&self) -> Option<&UnderWay> {
+        self.call.as_ref()
+    }
+
+    fn heard(&mut self) {
+        if self.presence == Presence::Gone {
+            self.presence = Presence::There;
+        }
+    }
+
+    fn left(&mut self) {
+        if self.presence == Presence::There {
+            self.presence = Presence::Gone;
+        }
+    }
+
+    /// Returns the number of open questions, including those of other servers that the desk knows
+    /// of.
+    fn open(&self) -> usize {
+        let open = self.desk.front();
+        open.map_or(0, |front| {
+            let answered = front.position.saturating_sub(1);
+            front.total.saturating_sub(answered)
+        })
+    }
+
+    fn front(&self) -> Option<u64> {
+        self.desk.front().map(|front| front.id)
+    }
+}
+
+/// The lists of a server.
+#[derive(Debug, Default, Clone, PartialEq)]
+pub struct Catalog {
+    /// The tools.
+    pub tools: Vec<Tool>,
+    /// The prompts.
+    pub prompts: Vec<Prompt>,
+    /// The resources.
+    pub resources: Vec<Resource>,
+    /// The resource templates.
+    pub templates: Vec<ResourceTemplate>,
+    /// The skills.
+    pub skills: Vec<Skill>,
 }

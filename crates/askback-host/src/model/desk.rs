@@ -1,7 +1,5 @@
 //! The desk: the waiting questions of a server, and the one in front of the user.
 
-mod models;
-
 use std::{collections::VecDeque, mem, time::Duration};
 
 use askback::{
@@ -10,12 +8,10 @@ use askback::{
 };
 
 use super::{
-    Ask, Asker, By, Call, Claims, Question, Refused, Reply, Why, WorstEnd,
-    kept::Leftover,
-    repeat::Repeats,
-    stage::{self, Stage, Turn},
-    step::{Action, Effect, Notice, Permission, Step, SuggestionRequest, Suggestions},
-    typed::{Typed, TypedChange},
+    Ask, Asker, By, Call, Claims, Question, Refused, Reply, Typed, TypedChange, Why, WorstEnd,
+    repeat::{Leftover, Repeats},
+    stage::{self, Step, Turn},
+    step::{Action, Effect, Notice, Permission, SuggestionRequest, Suggestions},
 };
 use crate::{
     ending::QuestionEnd,
@@ -138,7 +134,7 @@ pub struct Front<'a> {
     /// The number of questions, including those of other servers that wait for the same user.
     pub total: usize,
     /// The current step.
-    pub step: Step<'a>,
+    pub step: &'a Step,
     /// The number of step changes. A front end need not redraw the same turn.
     pub turn: u64,
     /// Why the user's last input was rejected.
@@ -173,7 +169,7 @@ impl Front<'_> {
 struct Open {
     id: u64,
     question: Question,
-    stage: Stage,
+    stage: Step,
     turn: u64,
     issue: Option<Words>,
     /// The field that needs suggestions, and the start of their text.
@@ -255,7 +251,7 @@ impl Desk {
             question: &open.question,
             position,
             total: position.saturating_add(others),
-            step: open.stage.step(self.offer.as_ref()),
+            step: &open.stage,
             turn: open.turn,
             issue: open.issue.as_ref(),
             suggested: open.suggested.as_ref(),
@@ -338,13 +334,11 @@ impl Desk {
             Event::Action(Action::Never) => self.never(),
             Event::Action(Action::Run(permission)) => self.run(permission),
             Event::Sampled(reply) => self.sampled(reply),
-            Event::Action(said) => {
-                self.turn(|stage, question, offer| stage.said(question, offer, said))
-            }
-            Event::Answered(reply) => self.turn(|_, _, _| Turn::reply(reply)),
-            Event::EndOfInput => self.turn(|stage, _, _| stage.end_of_input()),
+            Event::Action(said) => self.turn(|stage, question| stage.said(question, said)),
+            Event::Answered(reply) => self.turn(|_, _| Turn::reply(reply)),
+            Event::EndOfInput => self.turn(|stage, _| stage.end_of_input()),
             Event::Browser(is_there) => {
-                self.turn(|stage, question, _| stage::opened(stage, question, is_there))
+                self.turn(|stage, question| stage::opened(stage, question, is_there))
             }
             Event::Folder(found) => self.folder(found),
             Event::LinkDone(id) => self.link_done(&id),
@@ -371,11 +365,12 @@ impl Desk {
         }
         let kept = self.kept.take(&question).or_else(|| {
             let sent = self.repeats.sent(&question)?;
-            Stage::again(&question.ask, sent, &self.limits, self.clock)
+            Step::again(&question.ask, sent, &self.limits, self.clock)
         });
         let is_kept = kept.is_some();
         let has_model = self.model.is_some();
-        let first = Stage::first(&question.ask, has_model, &self.limits, self.clock);
+        let offer = self.offer.as_ref();
+        let first = Step::first(&question.ask, has_model, offer, &self.limits, self.clock);
         match first {
             Ok(first) => {
                 self.waiting.push_back(Open {
@@ -439,9 +434,9 @@ impl Desk {
                 effects.push(self.refuse(open.id, declined(By::Policy)));
                 continue;
             }
-            if let (Stage::Request(_), true) = (&open.stage, self.permission.is_given()) {
+            if let (Step::Request(_), true) = (&open.stage, self.permission.is_given()) {
                 let said = Action::Run(self.permission);
-                let turn = open.stage.said(&open.question, None, said);
+                let turn = open.stage.said(&open.question, said);
                 effects.extend(turn.effect);
                 let Ok(stage) = turn.next else { continue };
                 open.stage = stage;
@@ -518,7 +513,7 @@ impl Desk {
             let known = before.get(&name);
             let is_current = over.is_none() || known == over.as_ref();
             if known.is_some() && is_current {
-                let stage = mem::replace(&mut open.stage, Stage::Folders);
+                let stage = mem::replace(&mut open.stage, Step::Confirm);
                 open.stage = stage.retype(&name, &now);
             }
         }
@@ -578,7 +573,7 @@ impl Desk {
         let Some(open) = &mut self.front else {
             return Vec::new();
         };
-        let (Ask::Arguments { suggests: true, .. }, Stage::Filling(draft)) =
+        let (Ask::Arguments { suggests: true, .. }, Step::Filling(draft)) =
             (&open.question.ask, &open.stage)
         else {
             return Vec::new();
@@ -609,8 +604,8 @@ impl Desk {
     }
 
     fn folder(&mut self, found: Result<Root, Words>) -> Vec<Effect> {
-        self.turn(|stage, _, _| match (stage, found) {
-            (Stage::Folders, Ok(root)) => Turn::reply(Reply::Roots(vec![root])),
+        self.turn(|stage, _| match (stage, found) {
+            (Step::Folders(_), Ok(root)) => Turn::reply(Reply::Roots(vec![root])),
             (stage, Err(issue)) => Turn::stay(stage).because(issue),
             (stage, Ok(_)) => Turn::stay(stage),
         })
@@ -619,13 +614,13 @@ impl Desk {
     fn link_done(&mut self, done: &str) -> Vec<Effect> {
         let is_open = self.front.as_ref().is_some_and(|open| {
             let asked = matches!(&open.question.ask, Ask::Link { id: Some(id), .. } if id == done);
-            asked && matches!(open.stage, Stage::Opened(_))
+            asked && matches!(open.stage, Step::Opened(_))
         });
         if !is_open {
             return Vec::new();
         }
         let mut effects = vec![Effect::Tell(Notice::LinkDone)];
-        effects.extend(self.turn(|_, _, _| Turn::reply(Reply::Link)));
+        effects.extend(self.turn(|_, _| Turn::reply(Reply::Link)));
         effects
     }
 
@@ -645,11 +640,11 @@ impl Desk {
             .collect()
     }
 
-    fn turn(&mut self, step: impl FnOnce(Stage, &Question, Option<&Root>) -> Turn) -> Vec<Effect> {
+    fn turn(&mut self, step: impl FnOnce(Step, &Question) -> Turn) -> Vec<Effect> {
         let Some(open) = self.front.take() else {
             return Vec::new();
         };
-        let turn = step(open.stage, &open.question, self.offer.as_ref());
+        let turn = step(open.stage, &open.question);
         let mut effects: Vec<_> = turn.effect.into_iter().collect();
         match turn.next {
             Ok(stage) => {
@@ -750,5 +745,67 @@ impl Desk {
         let tell = (!is_told).then_some(Effect::Tell(Notice::AsksOn));
         let cancel = Effect::Answer(id, Reply::Cancelled(Why::Stopped));
         tell.into_iter().chain([cancel]).collect()
+    }
+}
+
+impl Desk {
+    /// Lets a model reply to the server's sampling requests, as far as the user permits.
+    #[must_use]
+    pub fn with_model(mut self, model: String, permission: Permission) -> Self {
+        self.ask_model(model);
+        self.permission = permission;
+        self
+    }
+
+    /// Lets this model reply from now on.
+    pub fn ask_model(&mut self, model: String) {
+        self.model = Some(model);
+    }
+
+    /// How far the server may use a model without asking.
+    pub fn permission(&self) -> Permission {
+        self.permission
+    }
+
+    /// Sets how far the server may use a model without asking.
+    pub fn permit(&mut self, permission: Permission) {
+        self.permission = permission;
+    }
+
+    /// Runs the request in front, and saves the permission.
+    fn run(&mut self, permission: Permission) -> Vec<Effect> {
+        let is_request = |open: &Open| matches!(open.stage, Step::Request(_));
+        let mut effects = Vec::new();
+        if self.front.as_ref().is_some_and(is_request) && permission != Permission::Ask {
+            self.permission = permission;
+            effects.extend(permission.is_kept().then_some(Effect::Remember(permission)));
+        }
+        let said = Action::Run(permission);
+        effects.extend(self.turn(|stage, question| stage.said(question, said)));
+        effects
+    }
+
+    /// Declines the request in front and all later sampling requests of the server.
+    fn never(&mut self) -> Vec<Effect> {
+        let is_sampling = |open: &Open| matches!(open.question.ask, Ask::Sample(_));
+        if !self.front.as_ref().is_some_and(is_sampling) {
+            return Vec::new();
+        }
+        self.permission = Permission::Never;
+        let mut effects = vec![Effect::Remember(Permission::Never)];
+        effects.extend(self.turn(|_, _| Turn::reply(declined(By::Person))));
+        effects
+    }
+
+    fn sampled(
+        &mut self,
+        reply: Result<Box<CreateMessageResult>, (Words, Option<PeerText>)>,
+    ) -> Vec<Effect> {
+        let is_permitted = self.permission.is_given();
+        self.turn(|stage, _| match (stage, reply) {
+            (Step::Running(sampling), Ok(reply)) => stage::came(sampling, *reply, is_permitted),
+            (Step::Running(sampling), Err((why, quoted))) => stage::failed(sampling, why, quoted),
+            (stage, _) => Turn::stay(stage),
+        })
     }
 }

@@ -1,16 +1,18 @@
 //! A form that is being filled in.
 
+use std::collections::BTreeMap;
+
 use askback::{
     forms::{Content, Field, FieldKind, FormSchema, JsonField, Opt, read_json},
     limits::Limits,
 };
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::{
-    options::marks,
-    typed::{Typed, TypedValue},
+use crate::{
+    text::{self, Clock, Words},
+    words,
 };
-use crate::text::{self, Clock, Words};
 
 /// Returns the error message for an empty required field.
 pub fn missing(field: &Field) -> &'static str {
@@ -362,6 +364,82 @@ fn by_marks(options: &[Opt], text: &str) -> Option<Vec<Value>> {
     marks
         .map(|mark| Some(marked(options, mark)?.value.as_str().into()))
         .collect()
+}
+
+/// Returns the options of a field; empty if it is not a selection.
+pub fn options(field: &Field) -> &[Opt] {
+    match &field.kind {
+        FieldKind::Choice(choice) => &choice.options,
+        FieldKind::Choices(choices) => &choices.options,
+        _ => &[],
+    }
+}
+
+/// Returns the indexes of the options whose label contains the text, ignoring case.
+pub fn having(options: &[Opt], text: &str) -> Vec<usize> {
+    let text = text.to_lowercase();
+    let has = |option: &Opt| option.label().to_lowercase().contains(&text);
+    let all = options.iter().enumerate();
+    all.filter(|(_, option)| has(option))
+        .map(|(index, _)| index)
+        .collect()
+}
+
+/// Returns short marks to select options by: numbers, or letters if a number could be mistaken for
+/// an option. Returns `None` if a letter could be mistaken too.
+pub fn marks(options: &[Opt]) -> Option<Vec<Words>> {
+    let any = |test: fn(&str) -> bool| {
+        options
+            .iter()
+            .any(|option| test(option.value.trim()) || test(option.label().trim()))
+    };
+    let is_number = |text: &str| text.parse::<f64>().is_ok();
+    let is_letter =
+        |text: &str| text.len() == 1 && text.starts_with(|c: char| c.is_ascii_alphabetic());
+    if !any(is_number) {
+        return Some((1..=options.len()).map(|n| words!("{}", n)).collect());
+    }
+    (options.len() <= LETTERS.len() && !any(is_letter)).then(|| {
+        let letters = LETTERS.iter().take(options.len());
+        letters.map(|&letter| letter.into()).collect()
+    })
+}
+
+const LETTERS: [&str; 26] = [
+    "a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l", "m", "n", "o", "p", "q", "r", "s",
+    "t", "u", "v", "w", "x", "y", "z",
+];
+
+/// The field name for the reply that a user writes instead of a model. Such a question has no
+/// fields.
+pub(super) const TEXT: &str = "text";
+
+/// The typed content of a question, by the name of the field. Fields that seem to ask for a
+/// secret are left out.
+pub type Typed = BTreeMap<String, TypedValue>;
+
+/// The typed content of a field, or of all fields of an object or a list.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum TypedValue {
+    /// Nothing.
+    Empty,
+    /// A text that is not a value of the field, or not yet.
+    Text(String),
+    /// A value.
+    Value(Value),
+}
+
+/// A change that another front end made to a field.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TypedChange {
+    /// The name of the field.
+    pub name: String,
+    /// The content that the change replaces. If the user has typed something else in the meantime,
+    /// the change is dropped. `None` replaces anything.
+    pub over: Option<TypedValue>,
+    /// The new content.
+    pub now: TypedValue,
 }
 
 #[cfg(test)]

@@ -7,17 +7,12 @@
 mod conversation;
 mod desk;
 mod draft;
-mod kept;
 pub mod link;
 mod offers;
-mod options;
 mod repeat;
 mod sampling;
-mod server;
 mod stage;
 mod step;
-mod typed;
-mod under_way;
 
 use askback::{
     forms::{Content, FormSchema},
@@ -25,17 +20,18 @@ use askback::{
 };
 use serde::{Deserialize, Serialize};
 
-pub use conversation::{Change, Conversation, History};
+pub use conversation::{
+    Catalog, Change, Conversation, Far, History, How, Presence, Server, UnderWay,
+};
 pub use desk::{Cause, Desk, Event, EventOutcome, Front};
-pub use draft::{Draft, missing, read_field};
+pub use draft::{
+    Draft, Typed, TypedChange, TypedValue, having, marks, missing, options, read_field,
+};
 pub use offers::{About, Offer, Offers, OtherLine, ServerOffer};
-pub use options::{having, marks, options};
 pub(crate) use sampling::{PERSON, calls, content_of, mode};
 pub use sampling::{Part, Sampling};
-pub use server::{Catalog, Presence, Server};
-pub use step::{Action, Effect, Notice, Permission, Step, SuggestionRequest, Suggestions};
-pub use typed::{Typed, TypedChange, TypedValue};
-pub use under_way::{Far, How, UnderWay};
+pub use stage::Step;
+pub use step::{Action, Effect, Notice, Permission, SuggestionRequest, Suggestions};
 
 use crate::text::{PeerText, Words};
 

@@ -1,8 +1,9 @@
 use std::mem;
 
-use askback::forms::Content;
+use askback::{forms::Content, limits::Limits};
 
-use super::{Ask, Question, Reply};
+use super::{Ask, Call, Draft, Question, Reply, stage::Step};
+use crate::text::Clock;
 
 /// The user's answers in a call. If the call is repeated, they answer the same questions again.
 /// Answers to forms that ask for secrets, and consent to links, are not kept.
@@ -82,5 +83,51 @@ impl Repeats {
         let (question, reply) = self.again.remove(at);
         self.given.push((question, reply.clone()));
         Some(reply)
+    }
+}
+
+/// The last unfinished form or model reply whose question was withdrawn. It is restored if the same
+/// question is asked again, for example because a call is repeated after a lost connection. A form
+/// that asks for secrets is not kept.
+#[derive(Debug, Default)]
+pub(super) struct Leftover(Option<(Question, Step)>);
+
+impl Leftover {
+    pub(super) fn keep(&mut self, question: Question, stage: Step, limits: &Limits) {
+        if let Some(stage) = written(&question.ask, stage, limits) {
+            self.0 = Some((question, stage));
+        }
+    }
+
+    pub(super) fn is_of(&self, call: &Call) -> bool {
+        let kept = self.0.as_ref();
+        kept.is_some_and(|(question, _)| question.call.as_ref() == Some(call))
+    }
+
+    pub(super) fn take(&mut self, question: &Question) -> Option<Step> {
+        let (_, stage) = self.0.take_if(|(before, _)| before == question)?;
+        Some(stage)
+    }
+}
+
+/// Returns the stage at which the user can continue, if anything was written.
+fn written(ask: &Ask, stage: Step, limits: &Limits) -> Option<Step> {
+    match (ask, stage) {
+        (_, Step::Reason(before)) => written(ask, *before, limits),
+        (Ask::Form { schema, .. }, Step::Filling(draft) | Step::Review(draft)) => {
+            let (none, clock) = (Content::new(), Clock::default());
+            let empty = || Draft::new(schema.clone(), &none, limits.clone(), clock);
+            (!ask.asks_for_secrets() && draft != empty()).then_some(Step::Filling(draft))
+        }
+        (Ask::Sample(asked), Step::Request(sampling) | Step::Running(sampling)) => {
+            (sampling.request != **asked || sampling.has_kept()).then_some(Step::Request(sampling))
+        }
+        (Ask::Sample(_), Step::Write(sampling)) => {
+            (!sampling.so_far.is_empty()).then_some(Step::Write(sampling))
+        }
+        (Ask::Sample(_), stage @ (Step::Replied(_) | Step::Rewrite(..) | Step::Reread(..))) => {
+            Some(stage)
+        }
+        _ => None,
     }
 }

@@ -1,56 +1,70 @@
 //! The state of the question in front, and its transitions.
 
-mod models;
-
 use askback::{
     forms::{Content, Field, FieldKind, FormSchema, TextField},
     limits::Limits,
-    protocol::Root,
+    protocol::{CreateMessageResult, Root},
 };
 use serde_json::Map;
 
-pub(super) use self::models::{came, failed};
-use self::models::{replied_said, request_said, rewriting_said, running_said, write_said};
 use super::{
-    Ask, By, Draft, Question, Reply, Why,
+    Ask, By, Draft, Question, Reply, Typed, TypedValue, Why,
+    draft::TEXT,
     link::{self, Link, Refusal},
     sampling::{Part, Sampling},
-    step::{Action, Effect, Notice, Step},
-    typed::{TEXT, Typed, TypedValue},
+    step::{Action, Effect, Notice},
 };
 use crate::{
-    text::{Clock, Words, given},
+    text::{Clock, PeerText, Words, given},
     view, words,
 };
 
-#[derive(Debug)]
-pub(super) enum Stage {
+/// A step of the question in front.
+#[derive(Debug, PartialEq)]
+pub enum Step {
+    /// Agree before filling in fields that seem to ask for secrets.
     Secret(Draft),
+    /// Fill in a form, in any order.
     Filling(Draft),
+    /// Review a form and send it.
     Review(Draft),
+    /// Confirm a form without fields.
+    Confirm,
+    /// Agree to open a link.
     Consent(Link),
+    /// Agree again, because the link may mislead.
     Sure(Link),
+    /// Say when the page behind the link is completed.
     Opened(Link),
+    /// Sign in in the browser, or enter the address at which the sign-in ended.
     Returning(Link),
+    /// Review a request and let a model reply to it.
     Request(Sampling),
+    /// Wait for the model's reply.
     Running(Sampling),
+    /// Review the model's reply and send it.
     Replied(Sampling),
-    Rewriting(Sampling, Part, String),
+    /// Rewrite a part of a request or a reply; this is its current text.
+    Rewrite(Sampling, Part, String),
+    /// Write a reply instead of a model.
     Write(Sampling),
+    /// Review that reply and send it.
     Reread(String, Sampling),
-    Folders,
-    Reason(Box<Stage>),
+    /// Choose a folder; this one is offered.
+    Folders(Option<Root>),
+    /// Give a reason for declining at the step before.
+    Reason(Box<Step>),
 }
 
 pub(super) struct Turn {
-    pub(super) next: Result<Stage, Reply>,
+    pub(super) next: Result<Step, Reply>,
     pub(super) moved: bool,
     pub(super) issue: Option<Words>,
     pub(super) effect: Option<Effect>,
 }
 
 impl Turn {
-    fn to(stage: Stage) -> Self {
+    fn to(stage: Step) -> Self {
         Self {
             next: Ok(stage),
             moved: true,
@@ -59,7 +73,7 @@ impl Turn {
         }
     }
 
-    pub(super) fn stay(stage: Stage) -> Self {
+    pub(super) fn stay(stage: Step) -> Self {
         Self {
             moved: false,
             ..Self::to(stage)
@@ -110,12 +124,13 @@ fn client() -> FormSchema {
     }
 }
 
-impl Stage {
+impl Step {
     /// Returns the first stage of a question. If the question is not shown, returns the notice to
     /// the user and the reply to the server.
     pub(super) fn first(
         ask: &Ask,
         has_model: bool,
+        offer: Option<&Root>,
         limits: &Limits,
         clock: Clock,
     ) -> Result<Self, (Notice, Reply)> {
@@ -145,9 +160,7 @@ impl Stage {
                     false => Self::Consent(link),
                 }
             }
-            Ask::Register { .. } | Ask::Retry { .. } | Ask::Older { .. } => {
-                Self::Review(draft(FormSchema::default(), &Content::new()))
-            }
+            Ask::Register { .. } | Ask::Retry { .. } | Ask::Older { .. } => Self::Confirm,
             Ask::Client { .. } => Self::filling(draft(client(), &Content::new())),
             Ask::SignIn { url, .. } => {
                 Self::Consent(link::judge(url).map_err(|refusal| refused("", url, refusal))?)
@@ -159,7 +172,7 @@ impl Stage {
                     false => Self::Write(sampling),
                 }
             }
-            Ask::Roots => Self::Folders,
+            Ask::Roots => Self::Folders(offer.cloned()),
         })
     }
 
@@ -178,33 +191,23 @@ impl Stage {
         (!schema.fields.is_empty()).then_some(Self::Filling(draft))
     }
 
-    /// A form without fields goes straight to the review.
     fn filling(draft: Draft) -> Self {
         match draft.fields() {
-            [] => Self::Review(draft),
+            [] => Self::Confirm,
             _ => Self::Filling(draft),
         }
     }
 
-    pub(super) fn step<'a>(&'a self, offer: Option<&'a Root>) -> Step<'a> {
-        match self {
-            Self::Secret(draft) => Step::Secret(draft),
-            Self::Filling(draft) => Step::Filling(draft),
-            Self::Review(draft) if draft.fields().is_empty() => Step::Confirm,
-            Self::Review(draft) => Step::Review(draft),
-            Self::Consent(link) => Step::Consent(link),
-            Self::Sure(link) => Step::Sure(link),
-            Self::Opened(link) => Step::Opened(link),
-            Self::Returning(link) => Step::Returning(link),
-            Self::Request(sampling) => Step::Request(sampling),
-            Self::Running(sampling) => Step::Running(sampling),
-            Self::Replied(sampling) => Step::Replied(sampling),
-            Self::Rewriting(_, part, text) => Step::Rewrite(*part, text),
-            Self::Write(sampling) => Step::Write(sampling),
-            Self::Reread(text, _) => Step::Reread(text),
-            Self::Folders => Step::Folders(offer),
-            Self::Reason(_) => Step::Reason,
-        }
+    pub(crate) fn is_typed(&self) -> bool {
+        matches!(
+            self,
+            Self::Filling(_)
+                | Self::Rewrite(..)
+                | Self::Write(_)
+                | Self::Folders(_)
+                | Self::Returning(_)
+                | Self::Reason(_)
+        )
     }
 
     /// Whether the user reviews a complete answer before sending it.
@@ -259,7 +262,7 @@ impl Stage {
         })
     }
 
-    pub(super) fn said(self, question: &Question, offer: Option<&Root>, said: Action) -> Turn {
+    pub(super) fn said(self, question: &Question, said: Action) -> Turn {
         match (self, said) {
             (Self::Reason(_), Action::Fill(reason)) => Turn::reply(declined(Some(reason))),
             (Self::Reason(before), Action::Back) => Turn::to(*before),
@@ -274,7 +277,9 @@ impl Stage {
             (stage, Action::Decline(None)) => Turn::to(Self::Reason(Box::new(stage))),
             (Self::Secret(draft), Action::Yes) => Turn::to(Self::filling(draft)),
             (Self::Filling(draft), said) => filling_said(draft, said),
-            (Self::Review(draft), said) => review_said(draft, said),
+            (Self::Review(draft), Action::Send) => Turn::reply(Reply::Form(draft.content())),
+            (Self::Review(draft), Action::Back) => Turn::to(Self::Filling(draft)),
+            (Self::Confirm, Action::Yes) => Turn::reply(Reply::Form(Content::new())),
             (stage @ (Self::Consent(_) | Self::Sure(_) | Self::Opened(_)), said) => {
                 stage.link_said(question, said)
             }
@@ -282,7 +287,7 @@ impl Stage {
             (Self::Request(sampling), said) => request_said(sampling, said),
             (Self::Running(sampling), said) => running_said(sampling, said),
             (Self::Replied(sampling), said) => replied_said(sampling, said),
-            (Self::Rewriting(sampling, part, text), said) => {
+            (Self::Rewrite(sampling, part, text), said) => {
                 rewriting_said(sampling, (part, text), said)
             }
             (Self::Write(sampling), said) => write_said(sampling, said),
@@ -295,12 +300,12 @@ impl Stage {
                 sampling.keep(text);
                 Turn::to(Self::Write(sampling))
             }
-            (Self::Folders, Action::Yes) => match offer {
-                Some(root) => Turn::reply(Reply::Roots(vec![root.clone()])),
-                None => Turn::stay(Self::Folders).because("name a folder"),
+            (Self::Folders(offer), Action::Yes) => match offer {
+                Some(root) => Turn::reply(Reply::Roots(vec![root])),
+                None => Turn::stay(Self::Folders(None)).because("name a folder"),
             },
-            (Self::Folders, Action::Folder(path)) => {
-                Turn::stay(Self::Folders).with(Effect::CheckFolder(path))
+            (Self::Folders(offer), Action::Folder(path)) => {
+                Turn::stay(Self::Folders(offer)).with(Effect::CheckFolder(path))
             }
             (stage, _) => Turn::stay(stage),
         }
@@ -339,12 +344,12 @@ fn text_typed(text: &str) -> Typed {
 
 /// If the call continues by itself, the user's consent is the answer. It is sent only once the user
 /// can act on the link.
-pub(super) fn opened(stage: Stage, question: &Question, has_browser: bool) -> Turn {
+pub(super) fn opened(stage: Step, question: &Question, has_browser: bool) -> Turn {
     match (stage, &question.ask) {
-        (Stage::Opened(_), Ask::Link { retried: false, .. }) if has_browser => {
+        (Step::Opened(_), Ask::Link { retried: false, .. }) if has_browser => {
             Turn::reply(Reply::Link)
         }
-        (stage @ (Stage::Opened(_) | Stage::Returning(_)), _) if !has_browser => {
+        (stage @ (Step::Opened(_) | Step::Returning(_)), _) if !has_browser => {
             Turn::stay(stage).because("open the link yourself, in any browser")
         }
         (stage, _) => Turn::stay(stage),
@@ -358,14 +363,14 @@ fn returning_said(link: Link, question: &Question, said: Action) -> Turn {
             if address.starts_with(returns_to) {
                 return Turn::reply(Reply::Returned(address));
             }
-            Turn::stay(Stage::Returning(link))
+            Turn::stay(Step::Returning(link))
                 .because(words!("that address begins with {}", given(returns_to)))
         }
         (_, Action::OpenAgain) => {
             let open = Effect::Open(link.url.clone());
-            Turn::stay(Stage::Returning(link)).with(open)
+            Turn::stay(Step::Returning(link)).with(open)
         }
-        _ => Turn::stay(Stage::Returning(link)),
+        _ => Turn::stay(Step::Returning(link)),
     }
 }
 
@@ -388,9 +393,9 @@ fn declined(reason: Option<String>) -> Reply {
 
 fn filling_said(mut draft: Draft, said: Action) -> Turn {
     match edit(&mut draft, said) {
-        Ok(true) => Turn::to(Stage::Review(draft)),
-        Ok(false) => Turn::stay(Stage::Filling(draft)),
-        Err(issue) => Turn::stay(Stage::Filling(draft)).because(issue),
+        Ok(true) => Turn::to(Step::Review(draft)),
+        Ok(false) => Turn::stay(Step::Filling(draft)),
+        Err(issue) => Turn::stay(Step::Filling(draft)).because(issue),
     }
 }
 
@@ -412,10 +417,116 @@ fn edit(draft: &mut Draft, said: Action) -> Result<bool, Words> {
     Ok(false)
 }
 
-fn review_said(draft: Draft, said: Action) -> Turn {
-    match (draft.fields(), said) {
-        ([], Action::Yes) | ([_, ..], Action::Send) => Turn::reply(Reply::Form(draft.content())),
-        ([_, ..], Action::Back) => Turn::to(Stage::Filling(draft)),
-        _ => Turn::stay(Stage::Review(draft)),
+fn request_said(mut sampling: Sampling, said: Action) -> Turn {
+    match said {
+        Action::Run(_) => run(sampling),
+        Action::Rewrite(part @ (Part::System | Part::Message)) => rewrite(sampling, part),
+        Action::WriteMyself => Turn::to(match sampling.kept() {
+            Some(text) => Step::Reread(text, sampling),
+            None => Step::Write(sampling),
+        }),
+        _ => Turn::stay(Step::Request(sampling)),
+    }
+}
+
+fn running_said(sampling: Sampling, said: Action) -> Turn {
+    match said {
+        Action::Back => Turn::to(before(sampling)),
+        _ => Turn::stay(Step::Running(sampling)),
+    }
+}
+
+fn write_said(mut sampling: Sampling, said: Action) -> Turn {
+    match said {
+        Action::Draft(text) => {
+            sampling.so_far = text;
+            Turn::stay(Step::Write(sampling))
+        }
+        Action::Fill(text) => Turn::to(Step::Reread(text, sampling)),
+        Action::Back if sampling.has_model => Turn::to(Step::Request(sampling)),
+        Action::Back => match sampling.kept() {
+            Some(text) => Turn::to(Step::Reread(text, sampling)),
+            None => Turn::stay(Step::Write(sampling)),
+        },
+        _ => Turn::stay(Step::Write(sampling)),
+    }
+}
+
+fn replied_said(mut sampling: Sampling, said: Action) -> Turn {
+    match said {
+        Action::Send => match (sampling.fault(), sampling.reply.take()) {
+            (None, Some(reply)) => Turn::reply(Reply::Sampled(Box::new(reply))),
+            (fault, reply) => {
+                sampling.reply = reply;
+                Turn::stay(Step::Replied(sampling)).because(fault.unwrap_or_default())
+            }
+        },
+        Action::Run(_) if sampling.has_model => {
+            sampling.reply = None;
+            run(sampling)
+        }
+        Action::Back if sampling.has_model => {
+            sampling.reply = None;
+            Turn::to(Step::Request(sampling))
+        }
+        Action::Rewrite(Part::Reply) => rewrite(sampling, Part::Reply),
+        _ => Turn::stay(Step::Replied(sampling)),
+    }
+}
+
+fn rewriting_said(mut sampling: Sampling, (part, text): (Part, String), said: Action) -> Turn {
+    match said {
+        Action::Fill(text) => {
+            sampling.rewrite(part, text);
+            Turn::to(before(sampling))
+        }
+        Action::Back => Turn::to(before(sampling)),
+        Action::Draft(text) => Turn::stay(Step::Rewrite(sampling, part, text)),
+        _ => Turn::stay(Step::Rewrite(sampling, part, text)),
+    }
+}
+
+/// The model did not reply. The user may try again.
+pub(super) fn failed(sampling: Sampling, why: Words, quoted: Option<PeerText>) -> Turn {
+    let turn = Turn::to(Step::Request(sampling));
+    match quoted {
+        Some(quoted) => turn.with(Effect::Tell(Notice::ModelFailed(why, quoted))),
+        None => turn.because(why),
+    }
+}
+
+/// The model replied. A reply that cannot be sent goes to the user even if replies need no review.
+pub(super) fn came(mut sampling: Sampling, reply: CreateMessageResult, is_permitted: bool) -> Turn {
+    sampling.take_reply(reply);
+    let fault = sampling.fault();
+    match (fault, sampling.reply.take()) {
+        (None, Some(reply)) if is_permitted => Turn::reply(Reply::Sampled(Box::new(reply))),
+        (fault, reply) => {
+            sampling.reply = reply;
+            Turn {
+                issue: fault,
+                ..Turn::to(Step::Replied(sampling))
+            }
+        }
+    }
+}
+
+fn run(sampling: Sampling) -> Turn {
+    let request = Box::new(sampling.request.clone());
+    Turn::to(Step::Running(sampling)).with(Effect::Run(request))
+}
+
+fn rewrite(sampling: Sampling, part: Part) -> Turn {
+    match sampling.text(part) {
+        Some(text) => Turn::to(Step::Rewrite(sampling, part, text)),
+        None => Turn::stay(before(sampling)).because("there is no text to rewrite"),
+    }
+}
+
+/// The stage at which the user reviews the reply, or the request if no reply has arrived.
+fn before(sampling: Sampling) -> Step {
+    match sampling.reply {
+        Some(_) => Step::Replied(sampling),
+        None => Step::Request(sampling),
     }
 }

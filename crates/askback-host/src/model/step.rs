@@ -1,70 +1,12 @@
-//! The steps of a question, the user's actions, and their effects.
+//! The user's actions at a question, and their effects.
 
-use askback::{
-    forms::Content,
-    protocol::{CreateMessageParams, Root},
-};
+use askback::{forms::Content, protocol::CreateMessageParams};
 
-use super::{
-    Draft, Refused, Reply,
-    link::{Link, Refusal},
-    sampling::{Part, Sampling},
-};
+use super::{Refused, Reply, link::Refusal, sampling::Part};
 use crate::{
     ending::QuestionEnd,
     text::{PeerText, Words},
 };
-
-/// A step of the question in front.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Step<'a> {
-    /// Agree before filling in fields that seem to ask for secrets.
-    Secret(&'a Draft),
-    /// Fill in a form, in any order.
-    Filling(&'a Draft),
-    /// Review a form and send it.
-    Review(&'a Draft),
-    /// Confirm a form without fields.
-    Confirm,
-    /// Agree to open a link.
-    Consent(&'a Link),
-    /// Agree again, because the link may mislead.
-    Sure(&'a Link),
-    /// Say when the page behind the link is completed.
-    Opened(&'a Link),
-    /// Sign in in the browser, or enter the address at which the sign-in ended.
-    Returning(&'a Link),
-    /// Review a request and let a model reply to it.
-    Request(&'a Sampling),
-    /// Wait for the model's reply.
-    Running(&'a Sampling),
-    /// Review the model's reply and send it.
-    Replied(&'a Sampling),
-    /// Rewrite a part of a request or a reply; this is its current text.
-    Rewrite(Part, &'a str),
-    /// Write a reply instead of a model.
-    Write(&'a Sampling),
-    /// Review that reply and send it.
-    Reread(&'a str),
-    /// Choose a folder; this one is offered.
-    Folders(Option<&'a Root>),
-    /// Give a reason.
-    Reason,
-}
-
-impl Step<'_> {
-    pub(crate) fn is_typed(&self) -> bool {
-        matches!(
-            self,
-            Self::Filling(_)
-                | Self::Rewrite(..)
-                | Self::Write(_)
-                | Self::Folders(_)
-                | Self::Returning(_)
-                | Self::Reason
-        )
-    }
-}
 
 /// The user's input for the question in front. Input that does not fit the current step is ignored.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -42,15 +42,6 @@ pub struct Look {
     pub styled: bool,
 }
 
-/// The source of a page's [`Look`].
-#[derive(Debug, Clone, Copy)]
-pub enum LookSource {
-    /// A constant.
-    Fixed(Look),
-    /// Read for each page, because a terminal may change its size.
-    Read(fn() -> Look),
-}
-
 /// The role of a text, which decides how a terminal shows it. A style never carries a meaning alone:
 /// a mark or a word says the same without colors.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -142,7 +133,8 @@ impl Style {
 /// Lines to be written. They are wrapped when they are taken.
 #[derive(Debug)]
 pub struct Page {
-    looks: LookSource,
+    look: Look,
+    read: Option<fn() -> Look>,
     lines: Vec<Line>,
     prompted: usize,
     /// Whether the page may start in the row of that prompt.
@@ -173,27 +165,36 @@ pub struct Rows(String);
 
 impl Page {
     /// An empty page.
-    pub fn new(looks: impl Into<LookSource>) -> Self {
+    pub fn new(look: Look) -> Self {
         Self {
-            looks: looks.into(),
+            look,
+            read: None,
             lines: Vec::new(),
             prompted: 0,
             afresh: false,
         }
     }
 
+    /// A page that reads its look each time, because a terminal may change its size.
+    pub(super) fn reading(read: fn() -> Look) -> Self {
+        Self {
+            read: Some(read),
+            ..Self::new(read())
+        }
+    }
+
     /// The current look.
     pub fn look(&self) -> Look {
-        match self.looks {
-            LookSource::Fixed(look) => look,
-            LookSource::Read(read) => read(),
-        }
+        self.read.map_or(self.look, |read| read())
     }
 
     /// An empty page of the same look.
     #[must_use]
     pub(crate) fn another(&self) -> Self {
-        Self::new(self.looks)
+        Self {
+            read: self.read,
+            ..Self::new(self.look)
+        }
     }
 
     pub(crate) fn is_empty(&self) -> bool {
@@ -407,18 +408,6 @@ impl Rows {
 impl fmt::Display for Rows {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
-    }
-}
-
-impl From<Look> for LookSource {
-    fn from(look: Look) -> Self {
-        Self::Fixed(look)
-    }
-}
-
-impl From<fn() -> Look> for LookSource {
-    fn from(read: fn() -> Look) -> Self {
-        Self::Read(read)
     }
 }
 

@@ -9,7 +9,7 @@ use std::io::{self, IsTerminal, Write};
 use serde_json::value::RawValue;
 use terminal_size::{Height, Width};
 
-use super::{Look, LookSource, Page, Rows};
+use super::{Look, Page, Rows};
 use crate::text::{self, PeerText};
 
 /// Writing a result to stdout failed.
@@ -42,12 +42,12 @@ impl<W: Write> Write for CiLog<W> {
 
 /// A page for stderr.
 pub fn stderr_page() -> Page {
-    Page::new(LookSource::Read(Look::of_stderr))
+    Page::reading(Look::of_stderr)
 }
 
 /// A page for stdout.
 pub fn stdout_page() -> Page {
-    Page::new(LookSource::Read(Look::of_stdout))
+    Page::reading(Look::of_stdout)
 }
 
 /// Writes a page to stderr.

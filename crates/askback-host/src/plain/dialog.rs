@@ -1,13 +1,12 @@
 //! The line dialog without the terminal: lines in; text and actions out.
 
-use super::input::heard;
 use crate::{
     command::{self, InputLine, LineMeaning, OfField},
     model::{
-        self, Action, Cause, Desk, Effect, EventOutcome, Front, Notice, Reply, Step, Suggestions,
-        Why, having, options,
+        self, Action, Cause, Desk, Effect, EventOutcome, Front, Notice, Permission, Reply, Step,
+        Suggestions, Why, having, options,
     },
-    page::{LookSource, Page, Style},
+    page::{Page, Style},
     question,
     text::Words,
     view::{self, Body, Reader, View},
@@ -46,9 +45,9 @@ pub struct Dialog {
 impl Dialog {
     /// Creates an empty dialog. At first it shows up to `shown` characters of a server's text about
     /// a question.
-    pub fn new(look: impl Into<LookSource>, shown: usize) -> Self {
+    pub fn new(page: Page, shown: usize) -> Self {
         Self {
-            page: Page::new(look),
+            page,
             shown,
             reader: Reader::default(),
             seen: None,
@@ -81,14 +80,14 @@ impl Dialog {
             return false;
         };
         match self.seen {
-            Some((id, turn, _)) if id == front.id => !is_text(&front.step) && turn != front.turn,
+            Some((id, turn, _)) if id == front.id => !is_text(front.step) && turn != front.turn,
             _ => true,
         }
     }
 
     /// Whether the next step is new, and a line at it sends, opens or allows something.
     pub fn begins_to_send(&self, desk: &Desk) -> bool {
-        self.is_new(desk) && desk.front().is_some_and(|front| !is_text(&front.step))
+        self.is_new(desk) && desk.front().is_some_and(|front| !is_text(front.step))
     }
 
     /// Whether the current field seems to ask for a secret.
@@ -169,14 +168,14 @@ impl Dialog {
             if is_text || self.lines.is_some() {
                 return self.hear_paste(desk, &front, line);
             }
-            if matches!(heard(&front.step, first), LineMeaning::Lines) {
+            if matches!(heard(front.step, first), LineMeaning::Lines) {
                 return self.hear_paste(desk, &front, rest);
             }
         }
         if let (true, InputLine::Text(text)) = (self.lines.is_some(), command::typed(line)) {
             return self.hear_more(desk, &front, &text);
         }
-        match heard(&front.step, line) {
+        match heard(front.step, line) {
             LineMeaning::Action(said) => {
                 self.lines = None;
                 return vec![said];
@@ -353,10 +352,10 @@ impl Dialog {
     }
 }
 
-fn is_text(step: &Step<'_>) -> bool {
+fn is_text(step: &Step) -> bool {
     matches!(
         step,
-        Step::Filling(_) | Step::Write(_) | Step::Rewrite(..) | Step::Reason
+        Step::Filling(_) | Step::Write(_) | Step::Rewrite(..) | Step::Reason(_)
     )
 }
 
@@ -369,5 +368,66 @@ fn explained(effects: &[Effect]) -> bool {
                 | Effect::Answer(_, Reply::Cancelled(Why::Flood | Why::Muted | Why::Stopped))
                 | Effect::Tell(Notice::LinkRefused { .. })
         )
+    })
+}
+
+/// Parses a line at a step of a question. A slash and a word make a command; the meaning of other
+/// text depends on the step.
+fn heard(step: &Step, line: &str) -> LineMeaning {
+    match command::typed(line) {
+        InputLine::Command(name, rest) => command::at_question(step, name, rest),
+        InputLine::Text(text) => plain(step, &text),
+    }
+}
+
+fn plain(step: &Step, line: &str) -> LineMeaning {
+    let word = line.trim();
+    let any = |words: [&str; 2]| words.iter().any(|known| word.eq_ignore_ascii_case(known));
+    let (yes, no) = (any(["y", "yes"]), any(["n", "no"]));
+    LineMeaning::Action(match step {
+        Step::Filling(_) if word.is_empty() => return LineMeaning::OfField(OfField::Keep),
+        Step::Filling(_) => return LineMeaning::OfField(OfField::Is(line.to_owned())),
+        Step::Reason(_) => Action::Fill(line.to_owned()),
+        Step::Review(_) | Step::Reread(..) if word.is_empty() => Action::Send,
+        Step::Opened(_) if word.is_empty() => Action::Done,
+        Step::Review(draft) => {
+            let number = word
+                .parse()
+                .ok()
+                .and_then(|number: usize| number.checked_sub(1))
+                .filter(|&index| index < draft.fields().len());
+            let named = || {
+                draft.fields().iter().position(|field| {
+                    field.name == word || field.label().eq_ignore_ascii_case(word)
+                })
+            };
+            return match number.or_else(named) {
+                Some(index) => LineMeaning::OfField(OfField::Reopen(index)),
+                None => LineMeaning::Unclear("Enter sends; the number of a field opens it again"),
+            };
+        }
+        Step::Reread(..) => return LineMeaning::Unclear("Enter sends; /edit writes it anew"),
+        Step::Opened(_) => return LineMeaning::Unclear("press Enter when you are done there"),
+        Step::Returning(_) if word.is_empty() => {
+            return LineMeaning::Unclear("paste the address the browser ended at, or type /cancel");
+        }
+        Step::Returning(_) => Action::Fill(word.to_owned()),
+        Step::Write(_) | Step::Rewrite(..) => return LineMeaning::Lines,
+        Step::Request(_) if word.is_empty() => Action::Run(Permission::Ask),
+        Step::Request(_) => {
+            return LineMeaning::Unclear("Enter runs it; /help lists what else can be done");
+        }
+        Step::Replied(_) if word.is_empty() => Action::Send,
+        Step::Replied(_) => {
+            return LineMeaning::Unclear("Enter sends; /help lists what else can be done");
+        }
+        Step::Running(_) => return LineMeaning::Unclear("the model is asked; /back stops that"),
+        _ if yes => Action::Yes,
+        _ if no => Action::Decline(None),
+        Step::Folders(_) if !word.is_empty() => Action::Folder(word.to_owned()),
+        Step::Folders(_) => return LineMeaning::Unclear("type yes, or the path of a folder"),
+        Step::Secret(_) | Step::Confirm | Step::Consent(_) | Step::Sure(_) => {
+            return LineMeaning::Unclear("type yes, /decline or /cancel");
+        }
     })
 }

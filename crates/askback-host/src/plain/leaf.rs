@@ -6,15 +6,19 @@ use std::{
 };
 
 use askback::witness::Renderer;
+#[cfg(unix)]
+use rustix::process::Signal;
+#[cfg(unix)]
+use tokio::signal::unix::{self, SignalKind, signal};
 
-use super::{Dialog, lines::Lines, resumed::ResumeSignal};
+use super::{Dialog, lines::Lines};
 use crate::{
     browser,
     command::{self, InputLine},
     host::Input,
     leaf::{Did, Leaf, LinkOpening},
     model::{Conversation, Desk, EventOutcome, Step},
-    page::{LookSource, Page, Style, out},
+    page::{Page, Style, out},
     remarks::{Remark, Remarks},
     settling::Settling,
     text::{LocalText, Words, given, hidden},
@@ -49,9 +53,9 @@ pub struct Plain {
 impl Plain {
     /// Opens the terminal. Must be called within the runtime. At first it shows up to `shown`
     /// characters of a server's text about a question.
-    pub fn new(look: impl Into<LookSource>, shown: usize) -> Self {
+    pub fn new(shown: usize) -> Self {
         Self {
-            dialog: Dialog::new(look, shown).from_elsewhere(browser::is_elsewhere()),
+            dialog: Dialog::new(out::stderr_page(), shown).from_elsewhere(browser::is_elsewhere()),
             lines: Lines::stdin(),
             resumed: ResumeSignal::new(),
             held: VecDeque::new(),
@@ -252,5 +256,31 @@ impl Leaf for Plain {
 
     fn is_person(&self) -> bool {
         self.lines.typed()
+    }
+}
+
+/// Detects when a shell resumes the stopped program.
+#[derive(Debug)]
+struct ResumeSignal {
+    #[cfg(unix)]
+    signal: Option<unix::Signal>,
+}
+
+impl ResumeSignal {
+    /// Must be called within the runtime.
+    fn new() -> Self {
+        Self {
+            #[cfg(unix)]
+            signal: signal(SignalKind::from_raw(Signal::CONT.as_raw())).ok(),
+        }
+    }
+
+    fn poll(&mut self, context: &mut Context<'_>) -> Poll<()> {
+        #[cfg(unix)]
+        if let Some(signal) = &mut self.signal {
+            return signal.poll_recv(context).map(|_| ());
+        }
+        let _ = context;
+        Poll::Pending
     }
 }

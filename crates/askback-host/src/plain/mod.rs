@@ -2,10 +2,8 @@
 
 pub mod catalog;
 mod dialog;
-mod input;
 mod leaf;
 mod lines;
-mod resumed;
 mod unseen;
 
 pub(crate) use unseen::leave;

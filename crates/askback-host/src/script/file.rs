@@ -6,8 +6,8 @@ use serde::Deserialize;
 
 use super::{
     expand::Surroundings,
-    report::{Place, RulesOf},
     rule::{Act, AnswerRule, Rule, SampledPart, SamplingRule},
+    run::{Place, RulesOf},
 };
 use crate::{
     text::{Words, given},

@@ -2,21 +2,17 @@
 
 mod expand;
 mod file;
-mod moment;
 mod offered;
 mod read;
-mod report;
 mod rule;
 mod run;
-mod sampled;
 mod value;
 mod when;
 
 pub use expand::{Surroundings, literal};
 pub use file::{Script, UnusedRules};
 pub use offered::rule_for;
-pub use report::{Place, Report, RulesOf};
 pub use rule::{Accept, Act, AnswerRule, Rule, SampledPart, SamplingRule, Step};
-pub use run::{Answer, ScriptRun};
+pub use run::{Answer, Place, Report, RulesOf, ScriptRun};
 pub use value::Values;
 pub use when::{Mode, TextMatch, When};

@@ -1,17 +1,26 @@
-use std::time::{Duration, SystemTime};
+use std::{
+    collections::BTreeSet,
+    time::{Duration, SystemTime},
+};
 
-use askback::limits::Limits;
+use askback::{
+    limits::Limits,
+    protocol::{
+        CreateMessageParams, CreateMessageResult, RawObject, SamplingBlock, ToolChoiceMode,
+        ToolUseContent,
+    },
+};
 
 use super::{
     file::{Script, UnusedRules},
-    report::{Place, Report},
-    rule::{Accept, Act, AnswerRule, Rule, Step},
-    sampled,
+    rule::{Accept, Act, AnswerRule, Rule, SampledPart, Step},
     value::Values,
 };
 use crate::{
     folder,
-    model::{Ask, By, Question, Reply, Why, link},
+    model::{Ask, By, PERSON, Question, Reply, Why, WorstEnd, calls, content_of, link, mode},
+    text::Words,
+    words,
 };
 
 /// A running script. It answers questions and counts the answers of each rule.
@@ -101,9 +110,7 @@ impl ScriptRun {
                 };
                 values.content(schema, self.now, limits).map(Reply::Form)
             }
-            (Act::Says(parts), Ask::Sample(request)) => {
-                sampled::reply(parts, request, &mut self.called)
-            }
+            (Act::Says(parts), Ask::Sample(request)) => sampled(parts, request, &mut self.called),
             (Act::Accept(_) | Act::Says(_), _) => Ok(Reply::Link),
             (Act::Decline { reason, expected }, _) => Ok(Reply::Declined {
                 by: By::Rule {
@@ -178,4 +185,157 @@ fn unused<const SAMPLING: bool>(
     let numbered = (1..).zip(rules).zip(counts);
     let unused = numbered.filter(|((_, rule), count)| **count == 0 && !rule.is_guard());
     unused.map(move |((number, _), _)| place(number))
+}
+
+/// Builds a reply from parts. Tool calls get ids that are unique in the run: `last` is the number
+/// of the last call, and is updated.
+///
+/// # Errors
+///
+/// If a part calls a tool that the request does not offer, or if the request requires or forbids
+/// tool calls and the parts do not comply.
+fn sampled(
+    parts: &[SampledPart],
+    request: &CreateMessageParams,
+    last: &mut u64,
+) -> Result<Reply, String> {
+    let has_calls = parts
+        .iter()
+        .any(|said| matches!(said, SampledPart::Call { .. }));
+    match mode(request) {
+        ToolChoiceMode::Required if !has_calls => {
+            return Err("the request requires a tool call".to_owned());
+        }
+        ToolChoiceMode::None if has_calls => {
+            return Err("the request allows no tool call".to_owned());
+        }
+        ToolChoiceMode::Auto | ToolChoiceMode::Required | ToolChoiceMode::None => {}
+    }
+    if let [SampledPart::Text(text)] = parts {
+        return Ok(Reply::Text(text.clone()));
+    }
+    let messages = request.messages.iter();
+    let said = messages.flat_map(|message| calls(message.content.blocks()));
+    let said: BTreeSet<_> = said.map(|call| call.id.as_str()).collect();
+    let mut id = || loop {
+        *last = last.saturating_add(1);
+        let id = format!("call-{last}");
+        if !said.contains(id.as_str()) {
+            return id;
+        }
+    };
+    let blocks = parts.iter().map(|said| match said {
+        SampledPart::Text(text) => Ok(SamplingBlock::text(text)),
+        SampledPart::Call { tool, input } => {
+            let offered = request.tools.iter().flatten();
+            if !offered.into_iter().any(|offered| offered.name == *tool) {
+                return Err(format!("the request does not offer the tool `{tool}`"));
+            }
+            Ok(SamplingBlock::ToolUse(ToolUseContent {
+                id: id(),
+                name: tool.clone(),
+                input: RawObject::new(input).map_err(|error| error.to_string())?,
+                meta: None,
+            }))
+        }
+    });
+    let blocks = blocks.collect::<Result<Vec<_>, _>>()?;
+    let stop_reason = match has_calls {
+        true => "toolUse",
+        false => "endTurn",
+    };
+    Ok(Reply::Sampled(Box::new(CreateMessageResult {
+        content: content_of(blocks),
+        stop_reason: Some(stop_reason.to_owned()),
+        ..CreateMessageResult::text(PERSON, "")
+    })))
+}
+
+/// The result of a run.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Report {
+    /// The rules that answered no question, in file order.
+    pub unused: Vec<Place>,
+    /// Whether such a rule fails the run.
+    pub unused_fails: bool,
+}
+
+const OF_CASE: &str = "case ";
+
+/// The position of a rule in an answers file, counted from 1.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Place {
+    /// In the list of `answers`.
+    Answers(usize),
+    /// In the list of `sampling`.
+    Sampling(usize),
+}
+
+/// The origin of a script's rules.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum RulesOf {
+    /// An answers file.
+    #[default]
+    Answers,
+    /// A suite: the rules of a case, then the rules of the suite.
+    Suite {
+        /// The number of the case's `answers` rules.
+        answers: usize,
+        /// The number of the case's `sampling` rules.
+        sampling: usize,
+    },
+}
+
+impl Report {
+    /// Returns the worst outcome according to the rules.
+    pub fn ended(&self) -> WorstEnd {
+        match self.unused_fails && !self.unused.is_empty() {
+            true => WorstEnd::Unexpected,
+            false => WorstEnd::Answered,
+        }
+    }
+}
+
+impl Place {
+    /// Says that the rule answered no question.
+    pub fn unused(self, of: RulesOf) -> Words {
+        words!("{} answered no question", self.words(of))
+    }
+
+    /// Returns the rule's name for messages.
+    pub fn words(self, of: RulesOf) -> Words {
+        let (whose, number) = of.numbered(self);
+        match self {
+            Self::Answers(_) => words!("{}rule {}", whose, number),
+            Self::Sampling(_) => words!("{}sampling rule {}", whose, number),
+        }
+    }
+}
+
+impl RulesOf {
+    /// Whether a rule belongs to the case, not to the suite.
+    pub fn is_of_case(self, place: Place) -> bool {
+        self.numbered(place).0 == OF_CASE
+    }
+
+    /// Returns the prefix of the rule's name and its number in the case or suite.
+    fn numbered(self, place: Place) -> (&'static str, usize) {
+        let (number, own) = match (self, place) {
+            (Self::Answers, Place::Answers(number) | Place::Sampling(number)) => {
+                return ("", number);
+            }
+            (Self::Suite { answers, .. }, Place::Answers(number)) => (number, answers),
+            (Self::Suite { sampling, .. }, Place::Sampling(number)) => (number, sampling),
+        };
+        match number.checked_sub(own) {
+            None | Some(0) => (OF_CASE, number),
+            Some(number) => ("suite ", number),
+        }
+    }
+
+    /// Returns the name of a rule that answered a question, without `sampling`.
+    pub(crate) fn rule(self, place: Place) -> Words {
+        let (whose, number) = self.numbered(place);
+        words!("{}rule {}", whose, number)
+    }
 }

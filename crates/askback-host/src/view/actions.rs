@@ -135,7 +135,7 @@ pub(super) fn actions(front: &Front<'_>) -> Vec<ActionView> {
     if hides_any(front) {
         actions.push(action(Act::Reveal, "^R", "reveal"));
     }
-    if front.step != Step::Reason {
+    if !matches!(front.step, Step::Reason(_)) {
         if !front.question.ask.is_ours() {
             actions.push(action(Act::Decline, "^D", "decline…"));
         }
@@ -174,7 +174,7 @@ fn of_step(front: &Front<'_>) -> Vec<ActionView> {
         ],
         Step::Review(_) if ask.signs_in() => vec![action(Act::Send, "Enter", "Go on"), edit],
         Step::Review(_) if ours => vec![action(Act::Send, "Enter", verb(call)), edit],
-        Step::Review(_) | Step::Reread(_) => vec![action(Act::Send, "Enter", "Send"), edit],
+        Step::Review(_) | Step::Reread(..) => vec![action(Act::Send, "Enter", "Send"), edit],
         Step::Confirm if ask.is_retry() => {
             vec![action(Act::Yes, "Enter", words!("{} again", verb(call)))]
         }
@@ -225,7 +225,7 @@ fn of_step(front: &Front<'_>) -> Vec<ActionView> {
         Step::Write(_) => vec![action(Act::Fill, "^S", "review")],
         Step::Folders(Some(_)) => vec![action(Act::Yes, "y", "Allow it"), typed],
         Step::Folders(None) => vec![typed],
-        Step::Reason => vec![
+        Step::Reason(_) => vec![
             action(Act::Fill, "Enter", "Decline"),
             action(Act::Back, "Esc", "Back"),
         ],
@@ -271,10 +271,10 @@ pub(super) fn prompt(front: &Front<'_>) -> Words {
         Step::Replied(_) => "Enter sends · /edit · /again runs it once more · /back",
         Step::Rewrite(..) => "write it anew; a line with only a dot ends it · /back",
         Step::Write(_) => "write the text; a line with only a dot ends it",
-        Step::Reread(_) => "Enter sends · /edit writes it anew",
+        Step::Reread(..) => "Enter sends · /edit writes it anew",
         Step::Folders(Some(_)) => "yes allows that folder · a path, another one",
         Step::Folders(None) => "the path of a folder allows it",
-        Step::Reason => "why not? A line for the server, or Enter for none",
+        Step::Reason(_) => "why not? A line for the server, or Enter for none",
     };
     with_ways_out(front, words.into())
 }
@@ -282,7 +282,7 @@ pub(super) fn prompt(front: &Front<'_>) -> Words {
 /// Appends decline and cancel to a prompt. Non-breaking spaces keep them on one line.
 pub(super) fn with_ways_out(front: &Front<'_>, prompt: Words) -> Words {
     let ways_out = match front.step {
-        Step::Reason => "/back\u{a0}·\u{a0}/cancel",
+        Step::Reason(_) => "/back\u{a0}·\u{a0}/cancel",
         _ if front.question.ask.is_ours() => "/cancel",
         _ => "/decline\u{a0}·\u{a0}/cancel",
     };

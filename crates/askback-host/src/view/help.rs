@@ -1,30 +1,19 @@
 //! The keys and commands of a question that are not among its actions.
 
 use super::MAX_OPEN_CHOICES;
-use crate::{
-    model::{Front, Step, options},
-    text::Words,
-};
+use crate::model::{Front, Step, options};
 
 /// The keys and commands of a question that are not among its actions.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Help {
     /// The keys.
-    pub keys: Vec<HelpEntry>,
+    pub keys: Vec<Does>,
     /// The typed commands.
-    pub commands: Vec<HelpEntry>,
+    pub commands: Vec<Does>,
 }
 
 /// A key or a command, and what it does.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct HelpEntry {
-    /// The key or command.
-    pub term: Words,
-    /// Its effect.
-    pub does: Words,
-}
-
-type Does = (&'static str, &'static str);
+pub type Does = (&'static str, &'static str);
 
 const ROWS: Does = ("↓ ↑", "the rows below, those above");
 const BREAK: Does = ("Enter", "break the line");
@@ -39,17 +28,9 @@ const NEVER: Does = (
 );
 
 pub(super) fn help(front: &Front<'_>) -> Help {
-    let entries = |all: [Vec<Does>; 2]| {
-        let all = all.into_iter().flatten();
-        let entries = all.map(|(term, does)| HelpEntry {
-            term: term.into(),
-            does: does.into(),
-        });
-        entries.collect()
-    };
     Help {
-        keys: entries([keys_of_step(front), keys_everywhere(front)]),
-        commands: entries([commands_of_step(front), commands_everywhere(front)]),
+        keys: [keys_of_step(front), keys_everywhere(front)].concat(),
+        commands: [commands_of_step(front), commands_everywhere(front)].concat(),
     }
 }
 
@@ -76,7 +57,7 @@ fn commands_of_step(front: &Front<'_>) -> Vec<Does> {
             commands
         }
         Step::Review(_) => vec![("/back", "go back to the fields")],
-        Step::Reread(_) => vec![("/edit", "write it anew")],
+        Step::Reread(..) => vec![("/edit", "write it anew")],
         Step::Consent(_) => link.to_vec(),
         Step::Sure(_) => [&[("/back", "go back by one")], &link[..]].concat(),
         Step::Opened(_) => [&[("/open", "open it again")], &link[..]].concat(),
@@ -115,7 +96,7 @@ fn commands_of_step(front: &Front<'_>) -> Vec<Does> {
             });
             commands
         }
-        Step::Reason => vec![("/back", "go back to the question")],
+        Step::Reason(_) => vec![("/back", "go back to the question")],
         Step::Secret(_) | Step::Confirm | Step::Folders(_) => Vec::new(),
     }
 }
@@ -162,7 +143,7 @@ fn keys_of_step(front: &Front<'_>) -> Vec<Does> {
             keys.extend([("Alt-Enter", "break a line of a text"), SLASH]);
             keys
         }
-        Step::Review(_) | Step::Reread(_) | Step::Request(_) | Step::Replied(_) => vec![ROWS],
+        Step::Review(_) | Step::Reread(..) | Step::Request(_) | Step::Replied(_) => vec![ROWS],
         Step::Rewrite(..) => vec![BREAK],
         Step::Write(_) => {
             let mut keys = vec![BREAK];
@@ -179,7 +160,7 @@ fn keys_of_step(front: &Front<'_>) -> Vec<Does> {
 fn keys_everywhere(front: &Front<'_>) -> Vec<Does> {
     let ours = front.question.ask.is_ours();
     let mut keys = Vec::new();
-    let is_reason = front.step == Step::Reason;
+    let is_reason = matches!(front.step, Step::Reason(_));
     if !ours && !is_reason {
         let key = match front.step.is_typed() {
             true => "Ctrl-D",

@@ -21,7 +21,7 @@ pub use form::{
     SuggestedView,
 };
 pub(crate) use form::{MAX_OPEN_CHOICES, field_lines, is_secret};
-pub use help::{Help, HelpEntry};
+pub use help::{Does, Help};
 pub use link::{Address, Destination, LinkStep, LinkView, WarningView, destination};
 pub use sampling::{
     BlockView, MessageView, ReplyBlockView, RequestView, SamplingView, ToolView, ToolsView,
@@ -268,10 +268,12 @@ fn body(asker: &Asker, front: &Front<'_>, reader: Reader) -> Body {
         Step::Opened(it) => link(it, LinkStep::Opened),
         Step::Returning(it) => link(it, LinkStep::Returning),
         Step::Folders(root) => Body::Folders {
-            offered: root.map(|root| words!("Offered: {}", folder::shown(&root.uri))),
+            offered: root
+                .as_ref()
+                .map(|root| words!("Offered: {}", folder::shown(&root.uri))),
             label: "Another folder:".into(),
         },
-        Step::Reason => Body::Reason("Why not? (optional)".into()),
+        Step::Reason(_) => Body::Reason("Why not? (optional)".into()),
         _ => sampling::sampling(asker, front).map_or(Body::Nothing, Body::Sampling),
     }
 }

@@ -166,7 +166,7 @@ pub(super) fn sampling(asker: &Asker, front: &Front<'_>) -> Option<SamplingView>
             blocks: sampling.reply.as_ref().map(blocks).unwrap_or_default(),
             facts: sampling.reply.as_ref().map(facts).unwrap_or_default(),
         },
-        Step::Rewrite(part, text) => {
+        Step::Rewrite(_, part, text) => {
             let part = match part {
                 model::Part::System => "the system prompt",
                 model::Part::Message => "the last message",
@@ -182,7 +182,7 @@ pub(super) fn sampling(asker: &Asker, front: &Front<'_>) -> Option<SamplingView>
             note: note(front, sampling),
             tools: callable(sampling),
         },
-        Step::Reread(written) => SamplingView::Reread {
+        Step::Reread(written, _) => SamplingView::Reread {
             title: words!("Ready to send to {}:", name(asker)),
             text: written.into(),
         },

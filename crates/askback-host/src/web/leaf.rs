@@ -5,7 +5,7 @@ use std::{
     pin::Pin,
     sync::Arc,
     task::{Context, Poll, ready},
-    time::SystemTime,
+    time::{Duration, SystemTime},
 };
 
 use askama::Template;
@@ -22,7 +22,6 @@ use super::{
     bench::{self, BenchState},
     form,
     html::Html,
-    opening::OpeningPace,
     question,
     serve::{self, WebService},
     snapshot::{Shared, Submission},
@@ -321,7 +320,7 @@ impl Leaf for WebPage {
                 let view = view(desk.asker(), front, Reader::default());
                 let begun = match front.step {
                     Step::Write(sampling) => sampling.so_far.as_str(),
-                    Step::Rewrite(_, text) => text,
+                    Step::Rewrite(_, _, text) => text,
                     _ => "",
                 };
                 let say = format!("{}say", self.shared.visit.path());
@@ -418,4 +417,50 @@ fn shown(talk: &Conversation) -> Option<Shown> {
         _ => 0,
     };
     Some((talk.seen_id(), front.id, front.turn, fields))
+}
+
+/// The minimum time between two openings of the browser.
+const OPENING_PAUSE: Duration = Duration::from_secs(60);
+
+/// Limits how often a question opens the browser. A browser without JavaScript does not report that it
+/// shows the page, so each question would open another tab.
+#[derive(Debug)]
+struct OpeningPace {
+    last: Instant,
+}
+
+impl OpeningPace {
+    /// Starts as if the browser was opened at `now`.
+    fn new(now: Instant) -> Self {
+        Self { last: now }
+    }
+
+    /// Whether the browser may be opened now. If so, it counts as opened.
+    fn take(&mut self, now: Instant) -> bool {
+        let is_due = now.saturating_duration_since(self.last) >= OPENING_PAUSE;
+        if is_due {
+            self.last = now;
+        }
+        is_due
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_browser_opens_once_a_minute() {
+        let began = Instant::now();
+        let at = |seconds| began + Duration::from_secs(seconds);
+        let mut pace = OpeningPace::new(began);
+        // A question every seven seconds.
+        let opened: Vec<_> = (0..=182)
+            .step_by(7)
+            .filter(|it| pace.take(at(*it)))
+            .collect();
+        assert_eq!(opened, [63, 126]);
+        assert!(pace.take(at(186)));
+        assert!(!pace.take(began), "a clock that goes back");
+    }
 }

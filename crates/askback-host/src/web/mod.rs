@@ -21,7 +21,6 @@ mod bench;
 mod form;
 mod html;
 mod leaf;
-mod opening;
 mod question;
 mod serve;
 mod snapshot;

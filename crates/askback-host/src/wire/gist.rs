@@ -1,11 +1,13 @@
 //! A summary of a message.
 
-use std::collections::BTreeMap;
+use std::{
+    collections::BTreeMap,
+    hash::{DefaultHasher, Hash, Hasher},
+};
 
 use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
 
-use super::state::State;
 use crate::text::head;
 
 /// The kind of a message, and what it is about. Strings in it come from a peer.
@@ -275,6 +277,28 @@ fn short(text: &str) -> String {
     match head(text, NAME) {
         (_, 0) => text.to_owned(),
         (head, _) => format!("{head}…"),
+    }
+}
+
+/// A `requestState`, as far as it is needed to recognize it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct State {
+    chars: usize,
+    digest: u64,
+}
+
+impl State {
+    fn read(state: &str) -> Self {
+        let mut hasher = DefaultHasher::new();
+        state.hash(&mut hasher);
+        Self {
+            chars: state.chars().count(),
+            digest: hasher.finish(),
+        }
+    }
+
+    pub(super) fn chars(&self) -> usize {
+        self.chars
     }
 }
 

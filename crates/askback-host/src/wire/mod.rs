@@ -6,13 +6,12 @@
 mod export;
 mod gist;
 mod indent;
-mod shared;
 mod show;
-mod state;
 pub(crate) mod view;
 
 use std::{
     collections::{BTreeMap, VecDeque},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::{Duration, SystemTime},
 };
 
@@ -20,12 +19,12 @@ use askback::{
     client::CallTarget,
     transport::{WireEvent, WireHeader},
 };
+use tokio::sync::watch;
 
 use self::gist::{Gist, Outcome};
 pub use self::{
     export::line,
     indent::indented,
-    shared::SharedWire,
     show::{MessageSelection, Row, heading, put},
 };
 
@@ -356,4 +355,42 @@ fn sum(headers: &[WireHeader]) -> usize {
         header.name.len().saturating_add(value).saturating_add(64)
     };
     headers.iter().map(bytes).fold(0, usize::saturating_add)
+}
+
+/// The record of a session. Clones share it.
+#[derive(Debug, Clone)]
+pub struct SharedWire(Arc<Shared>);
+
+#[derive(Debug)]
+struct Shared {
+    wire: Mutex<Wire>,
+    changes: watch::Sender<()>,
+}
+
+impl SharedWire {
+    /// Shares a record.
+    pub fn new(wire: Wire) -> Self {
+        Self(Arc::new(Shared {
+            wire: Mutex::new(wire),
+            changes: watch::Sender::new(()),
+        }))
+    }
+
+    /// Records an event, as [`Wire::take`].
+    pub fn take(&self, event: &WireEvent<'_>, at: Duration) -> Option<News> {
+        let news = self.lock().take(event, at);
+        self.0.changes.send_replace(());
+        news
+    }
+
+    /// The record. No event is recorded while it is locked.
+    pub fn lock(&self) -> MutexGuard<'_, Wire> {
+        self.0.wire.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Notified when something was recorded.
+    #[cfg(feature = "web")]
+    pub(crate) fn changes(&self) -> watch::Receiver<()> {
+        self.0.changes.subscribe()
+    }
 }

@@ -12,7 +12,7 @@ use askback_host::{
         Action, Ask, Call, Desk, Effect, Event, Notice, Permission, Question, Reply, Step,
         SuggestionRequest, Why, WorstEnd,
     },
-    page::Look,
+    page::{Look, Page},
     plain::Dialog,
 };
 use serde_json::{Value, json};
@@ -69,7 +69,7 @@ impl Seat {
         let limits = Limits::default();
         let offer = Root::new("file:///home/ada/trip");
         Self {
-            dialog: Dialog::new(look, limits.host.message_shown),
+            dialog: Dialog::new(Page::new(look), limits.host.message_shown),
             desk: Desk::new(travel(), Some(offer), None, limits).with_clock(evening()),
         }
     }
@@ -112,7 +112,7 @@ fn play(look: Look, does: Vec<Do<'_>>) -> String {
             }
             Elsewhere => {
                 let shown = Limits::default().host.message_shown;
-                seat.dialog = Dialog::new(look, shown).from_elsewhere(true);
+                seat.dialog = Dialog::new(Page::new(look), shown).from_elsewhere(true);
                 Vec::new()
             }
             End => seat.happen(Event::EndOfInput),

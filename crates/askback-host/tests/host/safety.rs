@@ -3,7 +3,7 @@
 use askback::limits::Limits;
 use askback_host::{
     model::{Asker, Claims, Desk, Event, Question},
-    page::Look,
+    page::{Look, Page},
     plain::Dialog,
     text,
 };
@@ -86,7 +86,7 @@ fn shown(question: &Question, columns: usize) -> String {
         columns,
         styled: false,
     };
-    let mut dialog = Dialog::new(look, shown);
+    let mut dialog = Dialog::new(Page::new(look), shown);
     let mut desk = Desk::new(travel(), None, None, limits);
     let happened = desk.update(Event::Asked(1, question.clone()));
     dialog.happened(&desk, &happened);

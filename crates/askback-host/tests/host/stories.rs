@@ -395,7 +395,7 @@ fn in_lines(story: &Story<'_>) -> Vec<String> {
         styled: false,
     };
     let mut desk = desk(story);
-    let mut dialog = Dialog::new(look, Limits::default().host.message_shown);
+    let mut dialog = Dialog::new(Page::new(look), Limits::default().host.message_shown);
     let mut replies = Vec::new();
     let mut happen = |desk: &mut Desk, dialog: &mut Dialog, event| {
         let mut events = vec![event];
@@ -550,7 +550,7 @@ fn a_muted_server_leaves_a_line_for_its_questions() {
         styled: false,
     };
     let mut desk = Desk::new(travel(), None, None, Limits::default());
-    let mut dialog = Dialog::new(look, Limits::default().host.message_shown);
+    let mut dialog = Dialog::new(Page::new(look), Limits::default().host.message_shown);
     let mut lines = 0;
     desk.update(Event::Action(Action::Mute));
     let most = Limits::default().host.refusals;
