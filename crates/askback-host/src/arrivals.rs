@@ -28,13 +28,10 @@ use crate::{
 /// A message from a client to the front end.
 #[derive(Debug)]
 pub enum Arrival {
-    /// A question.
     Asked {
-        /// Its number.
         id: u64,
         /// The server's own name, unverified.
         claims: Option<Claims>,
-        /// The question.
         question: Box<Question>,
         /// Where to send the reply.
         reply: oneshot::Sender<ShownReply>,
@@ -49,7 +46,6 @@ pub enum Arrival {
     Typed(u64, Typed),
     /// The question with this number was answered in another way.
     Settled(u64),
-    /// An event of the server.
     Heard(Event),
     /// A message was sent or received.
     Travelled(Row),

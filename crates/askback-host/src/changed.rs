@@ -39,7 +39,6 @@ impl ChangedLists {
         }
     }
 
-    /// Records that a list of this server has changed.
     pub fn note(&self, server: ServerId) {
         self.lock().insert(server);
         self.0.noted.notify_one();

@@ -10,7 +10,6 @@ const WIRE: &str = "at a question, write /wire, /wire all or /wire NUMBER";
 /// The response to `/suggest` if the server suggests nothing.
 pub(crate) const UNSUGGESTED: &str = "no values are suggested here";
 
-/// A line that the user typed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum InputLine<'a> {
     /// A command without its slash, and its argument.
@@ -48,7 +47,6 @@ pub fn typed(line: &str) -> InputLine<'_> {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum LineMeaning {
     Action(Action),
-    /// An action about the current field.
     OfField(OfField),
     /// Start a text of several lines that ends with a line with only a dot.
     Lines,

@@ -16,16 +16,12 @@ use crate::{
     words,
 };
 
-/// The result of a call, as every front end shows it.
 #[derive(Debug, Clone)]
 pub struct CallOutcome {
-    /// The content.
     pub text: PeerText,
     /// The structured content, if it says more than the text.
     pub structured: Option<String>,
-    /// The whole result.
     pub json: Value,
-    /// Whether the tool reports an error.
     pub failed: bool,
 }
 
@@ -100,7 +96,6 @@ pub fn laid_out(text: PeerText, columns: usize) -> PeerText {
     }
 }
 
-/// Puts a result on the page, with its whole structured content.
 pub fn put_whole(page: &mut Page, text: &PeerText, structured: Option<&str>) {
     page.quote(laid_out(text.clone(), page.look().columns));
     if let Some(structured) = structured {
@@ -127,7 +122,6 @@ pub fn prompt(result: &GetPromptResult) -> PeerText {
         .into()
 }
 
-/// The text of a resource.
 pub fn resource(result: &ReadResourceResult) -> PeerText {
     let left_out = result.left_out.iter().map(left_out);
     let parts: Vec<_> = result
@@ -157,7 +151,6 @@ pub fn files(result: &Value) -> Vec<Vec<u8>> {
     blocks.filter_map(file).collect()
 }
 
-/// A block of a sampling message, as text.
 pub fn sampling_block(block: &SamplingBlock) -> PeerText {
     PeerText::from(match block {
         SamplingBlock::Text(text) => text.text.clone(),

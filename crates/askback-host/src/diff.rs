@@ -14,7 +14,6 @@ const MOST: usize = 64;
 /// The place of a difference as a JSON pointer, and the two values; of texts, the lines that differ.
 type Difference = (String, Option<String>, Option<String>);
 
-/// Puts the differences between two results on the page.
 pub fn put(page: &mut Page, before: &Value, after: &Value) {
     match before == after {
         true => page.note(Style::Dim, "The result is the same as before."),

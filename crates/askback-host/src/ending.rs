@@ -7,15 +7,11 @@ use crate::{
     words,
 };
 
-/// The kind of a front end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum FrontEndKind {
-    /// A terminal.
     Terminal,
-    /// A page in a browser.
     Page,
-    /// An answers file.
     Script,
     /// A kind that this version does not know.
     #[serde(other)]
@@ -26,13 +22,11 @@ pub enum FrontEndKind {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum QuestionEnd {
-    /// It was answered in another front end.
     AnsweredIn(FrontEndKind),
     /// The client cancelled the call that asks, or disconnected.
     CallCancelled,
     /// The client did not make the call again in time, so the call was given up.
     CallTimedOut,
-    /// No user answered it in time.
     NotAnswered,
     /// The program that asks ended, or cannot be reached.
     ProgramEnded,

@@ -40,7 +40,6 @@ pub fn shown(uri: &str) -> LocalText {
     given(path(uri).map_or_else(|| uri.to_owned(), |path| path.display().to_string()))
 }
 
-/// Whether the folder of a root still exists.
 pub fn is_there(root: &Root) -> bool {
     path(&root.uri).is_some_and(|path| path.is_dir())
 }

@@ -81,14 +81,12 @@ pub struct Host {
 
 type Witness = dyn FnMut(&Question, &Reply);
 
-/// The result of waiting for a line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Input {
     /// A line, without the line break.
     Line(String),
     /// The input ended. At a terminal it may continue.
     End,
-    /// Ctrl-C.
     Interrupt,
 }
 
@@ -131,12 +129,10 @@ impl Host {
         self.talk.wait_for_questions();
     }
 
-    /// The state of all servers.
     pub fn conversation(&self) -> &Conversation {
         &self.talk
     }
 
-    /// The chosen server.
     pub fn server(&self) -> &Server {
         self.talk.chosen()
     }
@@ -146,22 +142,18 @@ impl Host {
         self.talk.update(change)
     }
 
-    /// The number of the chosen server.
     pub fn chosen(&self) -> ServerId {
         self.talk.chosen_id()
     }
 
-    /// A server, as the user knows it.
     pub fn asker(&self, server: ServerId) -> &Asker {
         self.talk.server(server).desk().asker()
     }
 
-    /// Whether a server is connected.
     pub fn presence(&self, server: ServerId) -> Presence {
         self.talk.server(server).presence()
     }
 
-    /// The servers whose lists have changed.
     pub fn changed(&self) -> ChangedLists {
         self.changed.clone()
     }
@@ -170,7 +162,6 @@ impl Host {
         self.served.get_mut(self.talk.chosen_id())
     }
 
-    /// Sets the model that replies to sampling requests.
     #[must_use]
     pub fn with_model(mut self, model: Box<dyn Model>) -> Self {
         self.talk.ask_model(model.name());
@@ -184,24 +175,20 @@ impl Host {
         self.served().wire = Some(wire);
     }
 
-    /// The questions of the chosen server.
     pub fn desk(&self) -> &Desk {
         self.talk.chosen().desk()
     }
 
-    /// The worst end of all questions so far.
     pub fn ended(&self) -> WorstEnd {
         let servers = self.talk.servers();
         let ended = servers.map(|server| server.desk().ended());
         ended.fold(self.leaf.ended(), WorstEnd::max)
     }
 
-    /// The page for text outside of questions.
     pub fn page(&mut self) -> &mut Page {
         self.leaf.page()
     }
 
-    /// Whether a user can try again. False for an answers file.
     pub fn is_person(&self) -> bool {
         self.leaf.is_person()
     }
@@ -226,7 +213,6 @@ impl Host {
         self.leaf.result(self.talk.chosen().desk(), call, outcome);
     }
 
-    /// Whether the prompt lists what the user can type.
     pub fn shows_offers(&self) -> bool {
         self.leaf.shows_offers()
     }
@@ -575,7 +561,6 @@ pub(crate) struct ServerWork {
     pub(crate) remarks: Remarks,
     pub(crate) keep: Option<Box<Keep>>,
     pub(crate) wire: Option<SharedWire>,
-    /// The running model request, with its question.
     work: Option<(u64, Work)>,
 }
 
@@ -656,12 +641,10 @@ pub(crate) fn waited(desk: &Desk, so_far: Duration) -> Words {
 }
 
 impl Host {
-    /// Chooses a server. [`Host::desk`] then returns its desk.
     pub fn choose(&mut self, server: ServerId) {
         self.change(Change::Chosen(server));
     }
 
-    /// Sets whether a server is connected.
     pub fn note_presence(&mut self, server: ServerId, presence: Presence) {
         let is_opening = match presence {
             Presence::There => Some(false),
@@ -676,12 +659,10 @@ impl Host {
         self.change(Change::Presence(server, presence));
     }
 
-    /// Sets what a server says it is.
     pub fn meet(&mut self, server: ServerId, claims: Option<Claims>) {
         self.change(Change::Met(server, claims));
     }
 
-    /// Sets the lists of a server.
     pub fn list(&mut self, server: ServerId, catalog: Catalog) {
         self.change(Change::Listed(server, catalog));
     }
@@ -715,7 +696,6 @@ impl Host {
         });
     }
 
-    /// Ends the call of the chosen server.
     pub fn end_call(&mut self, how: How) {
         self.change(Change::Ended(self.talk.chosen_id(), how));
     }
@@ -725,12 +705,10 @@ impl Host {
         self.talk.took()
     }
 
-    /// Sets the offers at the prompt.
     pub fn offer(&mut self, offers: Vec<Offer>) {
         self.change(Change::Offered(offers));
     }
 
-    /// Sets the lines about the servers.
     pub fn offer_servers(&mut self, servers: Vec<ServerOffer>) {
         self.change(Change::Servers(servers));
     }
@@ -740,12 +718,10 @@ impl Host {
         self.leaf.tasks(tasks);
     }
 
-    /// Sets the server description shown at the prompt.
     pub fn describe(&mut self, words: Words) {
         self.change(Change::Described(words));
     }
 
-    /// Adds lines to the history, oldest first.
     pub fn remember(&mut self, lines: Vec<String>) {
         self.change(Change::Entered(lines));
     }

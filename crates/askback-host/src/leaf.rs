@@ -18,14 +18,11 @@ use crate::{
     wire::{MessageSelection, SharedWire},
 };
 
-/// What a front end did to open a link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LinkOpening {
-    /// It started a browser.
     Started,
     /// It shows the link, and the user opens it there.
     Shown,
-    /// It could not start a browser.
     Failed,
 }
 
@@ -34,7 +31,6 @@ pub trait Leaf {
     /// Returns the user's next action. Cancel safe.
     fn poll_did(&mut self, talk: &Conversation, context: &mut Context<'_>) -> Poll<Did>;
 
-    /// Shows the outcome of an event.
     fn happened(&mut self, desk: &Desk, happened: &EventOutcome);
 
     /// Shows a remark of the server, now or later. Returns an older remark that is dropped for it.
@@ -45,7 +41,6 @@ pub trait Leaf {
         None
     }
 
-    /// Shows a sentence of this program.
     fn tell(&mut self, words: Words) {
         self.page().say(Style::Plain, words);
     }
@@ -108,7 +103,6 @@ pub trait Leaf {
     fn end(&mut self) {}
 }
 
-/// A user's action.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Did {
     /// Actions about the current question. If empty, only redraw.
@@ -117,10 +111,8 @@ pub enum Did {
     Answered(Reply),
     /// Show messages before the question is answered.
     Wire(MessageSelection),
-    /// A line typed at the prompt.
     Line(String),
     /// The input ended. At a terminal it may continue.
     End,
-    /// Ctrl-C.
     Interrupt,
 }

@@ -30,7 +30,6 @@ pub struct Leaves {
 }
 
 impl Leaves {
-    /// Joins front ends. If one of them is a terminal, it is `first`.
     pub fn new(mut first: Box<dyn Leaf>, others: Vec<Box<dyn Leaf>>) -> Self {
         Self {
             page: first.page().another(),

@@ -8,6 +8,10 @@
 //! Numbers and lengths come from servers, so arithmetic must not overflow: it saturates.
 
 #![warn(clippy::arithmetic_side_effects)]
+#![expect(
+    missing_docs,
+    reason = "the items are for the command, and most names say what they are"
+)]
 
 mod arrivals;
 #[cfg(unix)]
@@ -48,6 +52,5 @@ pub mod web;
 pub mod wire;
 pub mod yaml;
 
-/// The user interrupted the work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Interruption;

@@ -9,7 +9,6 @@ use crate::{ending::QuestionEnd, model::Typed};
 /// Connects a question of this front end with the program that holds it.
 #[derive(Debug, Clone, Default)]
 pub struct QuestionLink {
-    /// The content that is typed in the question.
     pub(crate) typed: watch::Sender<TypedState>,
     /// Why the question ended, if it ended without a reply of this front end.
     pub(crate) end: Arc<OnceLock<QuestionEnd>>,
@@ -23,7 +22,6 @@ pub(crate) struct TypedState {
     /// The content that the program has. A value of another front end is written as this one shows it, so that it is
     /// not sent back.
     pub(crate) there: Typed,
-    /// The content in this front end.
     pub(crate) here: Typed,
 }
 

@@ -9,7 +9,6 @@ use askback::{
 
 use crate::model::Reply;
 
-/// Signs receipts for one server.
 pub trait Receipts: fmt::Debug + Send + Sync {
     /// Signs and stores a receipt. Returns `None` if the server did not ask for one.
     ///
@@ -26,25 +25,19 @@ pub trait ReceiptBook: fmt::Debug + Send + Sync {
     fn of(&self, identity: &str, name: &str) -> Arc<dyn Receipts>;
 }
 
-/// A reply to a question, and how the user saw the question.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ShownReply {
-    /// The reply.
     pub reply: Reply,
     /// `None` if no user saw the question.
     pub showing: Option<Showing>,
 }
 
-/// When and how a question was shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Showing {
-    /// When the question was first shown.
     pub since: SystemTime,
-    /// The kind of front end.
     pub renderer: Renderer,
 }
 
-/// Adds a receipt to an answer if the question asks for one.
 pub(crate) fn add_receipt(
     receipts: &dyn Receipts,
     question: &ElicitParams,

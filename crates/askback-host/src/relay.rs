@@ -64,16 +64,11 @@ struct Visit {
 /// about as new ones.
 const VISITS: usize = 64;
 
-/// The kinds of questions that a client can answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Abilities {
-    /// Forms.
     pub forms: bool,
-    /// Links.
     pub links: bool,
-    /// Sampling requests.
     pub sampling: bool,
-    /// Requests for folders.
     pub roots: bool,
 }
 
@@ -109,14 +104,12 @@ impl Relay {
         }
     }
 
-    /// Signs receipts for questions that ask for one.
     #[must_use]
     pub fn with_receipts(mut self, receipts: Arc<dyn Receipts>) -> Self {
         self.receipts = Some(receipts);
         self
     }
 
-    /// Signs no receipts.
     #[must_use]
     pub fn without_receipts(mut self) -> Self {
         self.receipts = None;
@@ -156,7 +149,6 @@ impl Relay {
         self.send(Arrival::Travelled(row));
     }
 
-    /// Shows a sentence of this program.
     pub fn tell(&self, words: impl Into<Words>) {
         self.send(Arrival::Told(words.into()));
     }
@@ -347,14 +339,12 @@ impl Relay {
         })
     }
 
-    /// Sends an event to the front end.
     pub fn event(&self, event: Event) {
         if let Some(event) = self.tasks.hear(self.server, event) {
             self.send(Arrival::Heard(event));
         }
     }
 
-    /// Passes on what was typed in another front end.
     pub(crate) fn retype(&self, question: u64, fields: Typed) {
         self.send(Arrival::Typed(question, fields));
     }
@@ -447,7 +437,6 @@ fn call(target: CallTarget) -> Call {
     }
 }
 
-/// Converts the server's own name and version.
 pub fn claims(server: Implementation) -> Claims {
     Claims {
         name: server.name,

@@ -17,7 +17,6 @@ use crate::{
     words,
 };
 
-/// The remarks of a server.
 #[derive(Debug)]
 pub struct Remarks {
     progress: Option<String>,
@@ -40,7 +39,6 @@ pub struct Remarks {
     left_out: u64,
     /// Whether the left-out remarks were reported in this window.
     summed_up: bool,
-    /// When standard error is shown.
     pub stderr: StderrMode,
     /// Whether the server was started and has not answered yet.
     is_opening: bool,
@@ -49,20 +47,17 @@ pub struct Remarks {
     held_since: Option<Duration>,
 }
 
-/// When the standard error of a server is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum StderrMode {
     /// After the server has answered. Only the number of earlier lines is shown, unless the start
     /// fails or takes long.
     #[default]
     AfterStart,
-    /// Always.
     Always,
     /// Only on request.
     Never,
 }
 
-/// A remark about a server.
 #[derive(Debug, Clone)]
 pub struct Remark(What);
 
@@ -430,7 +425,6 @@ fn progress(progress: f64, total: Option<f64>, message: Option<PeerText>) -> Wha
     }
 }
 
-/// The name of a log level.
 pub fn level(level: LoggingLevel) -> &'static str {
     match level {
         LoggingLevel::Debug => "debug",

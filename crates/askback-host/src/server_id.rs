@@ -5,7 +5,6 @@
 pub struct ServerId(pub(crate) usize);
 
 impl ServerId {
-    /// The first server.
     pub const FIRST: Self = Self(0);
 }
 
@@ -14,7 +13,6 @@ impl ServerId {
 pub(crate) struct PerServer<T>(Vec<T>);
 
 impl<T> PerServer<T> {
-    /// Creates the list with the value of the first server.
     pub(crate) fn new(first: T) -> Self {
         Self(vec![first])
     }

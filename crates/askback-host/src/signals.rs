@@ -43,7 +43,6 @@ static TERMINATIONS_HELD: AtomicUsize = AtomicUsize::new(0);
 pub struct Interrupts(());
 
 impl Interrupts {
-    /// Starts handling Ctrl-C.
     pub fn hold() -> Self {
         HELD.fetch_add(1, Ordering::Relaxed);
         Self(())
@@ -61,7 +60,6 @@ impl Drop for Interrupts {
 pub struct Terminations(Interrupts);
 
 impl Terminations {
-    /// Starts handling Ctrl-C and SIGTERM.
     pub fn hold() -> Self {
         TERMINATIONS_HELD.fetch_add(1, Ordering::Relaxed);
         Self(Interrupts::hold())
@@ -126,7 +124,6 @@ pub(crate) fn end(code: u8) {
     END.send_if_modified(|end| end.replace(end.unwrap_or(code)).is_none());
 }
 
-/// Whether a signal is ending the program.
 #[must_use]
 pub fn is_ending() -> bool {
     END.borrow().is_some()

@@ -38,16 +38,11 @@ struct Board {
     watched: Option<u32>,
 }
 
-/// A call in the background.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Task {
-    /// The server that runs it.
     pub server: ServerId,
-    /// The name of the tool.
     pub tool: String,
-    /// The status.
     pub standing: Standing,
-    /// The server's status message.
     pub message: Option<PeerText>,
     /// The progress and, if known, the total.
     pub progress: Option<(f64, Option<f64>)>,
@@ -56,20 +51,16 @@ pub struct Task {
     took: Option<Duration>,
 }
 
-/// The status of a task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Standing {
-    /// Running.
     Working,
     /// Waiting for the user's answers.
     Asking,
-    /// Ended with a result.
     Done,
     /// Ended with a result in which the tool reports an error.
     Error,
     /// Ended without a result.
     Failed,
-    /// Cancelled by the user.
     Cancelled,
 }
 
@@ -94,7 +85,6 @@ impl Tasks {
         number
     }
 
-    /// Sets the final status of a task.
     pub fn end(&self, number: u32, standing: Standing) {
         if let Some(task) = self.lock().all.get_mut(&number) {
             task.standing = standing;
@@ -107,12 +97,10 @@ impl Tasks {
         self.lock().watched = number;
     }
 
-    /// The task with this number.
     pub fn get(&self, number: u32) -> Option<Task> {
         self.lock().all.get(&number).cloned()
     }
 
-    /// All tasks with their numbers.
     pub fn all(&self) -> Vec<(u32, Task)> {
         self.lock().all.clone().into_iter().collect()
     }
@@ -165,7 +153,6 @@ impl Board {
 }
 
 impl Task {
-    /// Whether it is still running.
     pub fn is_at_work(&self) -> bool {
         matches!(self.standing, Standing::Working | Standing::Asking)
     }

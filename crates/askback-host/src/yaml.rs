@@ -162,9 +162,7 @@ impl<'de> Visitor<'de> for Finder<'_> {
 pub enum Shape<M, L = Value> {
     /// A string, a number, a boolean or null.
     Scalar(Value),
-    /// A list.
     List(Vec<L>),
-    /// A map.
     Map(M),
 }
 

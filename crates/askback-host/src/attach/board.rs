@@ -27,14 +27,10 @@ pub enum Notice {
     NotSeen(Duration),
     /// A front end replied.
     Settled {
-        /// The number of the question.
         question: u64,
-        /// The front end.
         by: FrontEndKind,
     },
-    /// A question was withdrawn.
     Withdrawn(u64),
-    /// A question expired.
     Expired(u64),
     /// The board is full: the newest question was answered without asking a user.
     Flood,

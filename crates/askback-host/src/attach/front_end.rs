@@ -58,10 +58,8 @@ enum Found {
     Later(PathBuf, u32),
 }
 
-/// Options for [`join`].
 #[derive(Debug, Clone)]
 pub struct JoinOptions {
-    /// The kind of the front end.
     pub kind: FrontEndKind,
     /// Replaces the user's folder of sockets.
     pub folder: Option<PathBuf>,
@@ -71,12 +69,10 @@ pub struct JoinOptions {
     pub idle: Option<Duration>,
     /// Signs receipts for the questions that the user sees here. By default nothing is signed.
     pub receipts: Option<Arc<dyn ReceiptBook>>,
-    /// The limits of each desk.
     pub limits: Limits,
 }
 
 impl JoinOptions {
-    /// Returns the defaults for a kind of front end.
     #[must_use]
     pub fn new(kind: FrontEndKind) -> Self {
         Self {

@@ -34,7 +34,6 @@ use super::{
 };
 use crate::{ending::QuestionEnd, model::Asker, text::given, words};
 
-/// Options for [`Board::open`].
 #[derive(Debug, Clone)]
 pub struct BoardOptions {
     /// The server that asks, as the user knows it. Its own claims are sent with each question.
@@ -131,7 +130,6 @@ impl Board {
         })))
     }
 
-    /// The path of the socket.
     pub fn socket(&self) -> &Path {
         &self.0.socket
     }

@@ -8,7 +8,6 @@ use crate::{
     text::{self, GUTTER, PeerText, Words, given},
 };
 
-/// The rows of a screen and the cursor.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Frame {
     rows: Vec<Row>,
@@ -16,7 +15,6 @@ pub struct Frame {
     cursor: Option<(usize, usize)>,
 }
 
-/// One row.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Row {
     cells: Vec<Cell>,
@@ -77,9 +75,7 @@ pub(super) fn wrapped(begun: Row, style: Style, words: impl Into<Words>) -> Vec<
 /// Text at a column: our words, the user's text, or a peer's text that was made safe.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Cell {
-    /// The first column.
     pub column: usize,
-    /// The style.
     pub style: Style,
     /// The text, without control characters.
     pub text: String,
@@ -88,7 +84,6 @@ pub struct Cell {
 }
 
 impl Frame {
-    /// Adds a row.
     pub fn push(&mut self, row: Row) {
         if let Some(cell) = row.cursor {
             self.cursor = Some((self.rows.len(), cell));
@@ -133,17 +128,14 @@ impl Frame {
         self.rows
     }
 
-    /// The number of rows.
     pub fn height(&self) -> usize {
         self.rows.len()
     }
 
-    /// The cells of a row.
     pub fn cells(&self, row: usize) -> &[Cell] {
         self.rows.get(row).map_or(&[], |row| &row.cells)
     }
 
-    /// The row and the cell that the cursor follows.
     pub fn cursor(&self) -> Option<(usize, usize)> {
         self.cursor
     }
@@ -167,7 +159,6 @@ impl Frame {
 }
 
 impl Row {
-    /// An empty row for a screen of this width.
     pub fn new(columns: usize) -> Self {
         Self {
             cells: Vec::new(),
@@ -213,12 +204,10 @@ impl Row {
         self.cursor.is_some()
     }
 
-    /// The number of free columns.
     pub fn room(&self) -> usize {
         self.columns.saturating_sub(self.at)
     }
 
-    /// Adds our words.
     #[must_use]
     pub fn ours(self, style: Style, words: impl Into<Words>) -> Self {
         let words = words.into();

@@ -5,47 +5,28 @@ use crossterm::event::{Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 /// A key press or a paste.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Key {
-    /// A character.
     Char(char),
-    /// Ctrl and a character.
     Ctrl(char),
     /// A paste. It is always one value.
     Paste(String),
-    /// Enter.
     Enter,
     /// Alt-Enter: a line break within a text.
     Break,
-    /// Tab.
     Tab,
-    /// Shift-Tab.
     BackTab,
-    /// Esc.
     Esc,
-    /// Backspace.
     Backspace,
-    /// Delete.
     Delete,
-    /// Left arrow.
     Left,
-    /// Right arrow.
     Right,
-    /// Up arrow.
     Up,
-    /// Down arrow.
     Down,
-    /// One word to the left.
     WordLeft,
-    /// One word to the right.
     WordRight,
-    /// To the start.
     Home,
-    /// To the end.
     End,
-    /// Page up.
     PageUp,
-    /// Page down.
     PageDown,
-    /// A function key.
     F(u8),
 }
 

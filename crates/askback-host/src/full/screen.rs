@@ -26,16 +26,12 @@ use crate::{
     words,
 };
 
-/// The size of a screen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Size {
-    /// The number of columns.
     pub columns: usize,
-    /// The number of rows.
     pub rows: usize,
 }
 
-/// The state of the screen.
 #[derive(Debug)]
 pub struct Screen {
     /// The maximum number of characters of a server's text about a question.

@@ -75,7 +75,6 @@ impl Host {
         }
     }
 
-    /// Sets when the standard error of the chosen server is shown.
     pub fn show_stderr(&mut self, mode: StderrMode) {
         self.served.get_mut(self.talk.chosen_id()).remarks.stderr = mode;
     }

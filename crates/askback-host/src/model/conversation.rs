@@ -32,20 +32,16 @@ pub struct Conversation {
     waits_for_server: bool,
 }
 
-/// A change of a [`Conversation`].
 #[derive(Debug, Clone, PartialEq)]
 pub enum Change {
     /// An event at the desk of a server.
     Desk(ServerId, Event),
-    /// A server sent its name and version.
     Met(ServerId, Option<Claims>),
-    /// The connection status of a server changed.
     Presence(ServerId, Presence),
     /// A server sent something.
     Heard(ServerId),
     /// The connection to a server ended.
     Left(ServerId),
-    /// A server sent its lists.
     Listed(ServerId, Catalog),
     /// The log level requested from a server changed.
     Log(ServerId, LoggingLevel),
@@ -55,11 +51,8 @@ pub enum Change {
     Unmuted,
     /// How far a server may use a model without asking changed.
     Permission(ServerId, Permission),
-    /// The user made a call.
     Called {
-        /// The server that is called.
         server: ServerId,
-        /// The call.
         call: Call,
         /// The offered line for this call, if it has one.
         line: Option<String>,
@@ -68,9 +61,7 @@ pub enum Change {
     },
     /// The server reported progress of the call.
     Far(ServerId, Far),
-    /// The user's call ended.
     Ended(ServerId, How),
-    /// The user switched to this server.
     Chosen(ServerId),
     /// The user entered these lines, oldest first.
     Entered(Vec<String>),
@@ -83,7 +74,6 @@ pub enum Change {
 }
 
 impl Conversation {
-    /// Starts a conversation with one server.
     pub fn new(first: Server) -> Self {
         Self {
             servers: PerServer::new(first),
@@ -125,7 +115,6 @@ impl Conversation {
         self.servers.get_mut(server)
     }
 
-    /// Iterates over all servers.
     pub fn servers(&self) -> impl Iterator<Item = &Server> {
         self.servers.all().map(|(_, server)| server)
     }
@@ -134,12 +123,10 @@ impl Conversation {
         self.servers.all_mut().map(|(_, server)| server)
     }
 
-    /// Returns the id of the current server.
     pub fn chosen_id(&self) -> ServerId {
         self.chosen
     }
 
-    /// Returns the current server.
     pub fn chosen(&self) -> &Server {
         self.server(self.chosen)
     }
@@ -150,12 +137,10 @@ impl Conversation {
         self.front.map_or(self.chosen, |(server, _)| server)
     }
 
-    /// Returns the desk on the screen.
     pub fn seen(&self) -> &Desk {
         &self.server(self.seen_id()).desk
     }
 
-    /// Returns the lines that can be typed.
     pub fn offers(&self) -> &Offers {
         &self.offers
     }
@@ -165,7 +150,6 @@ impl Conversation {
         &self.head
     }
 
-    /// Returns the lines that the user entered.
     pub fn history(&self) -> &History {
         &self.history
     }
@@ -332,7 +316,6 @@ impl History {
         self.0.iter().rev().nth(back).map(String::as_str)
     }
 
-    /// Returns the number of lines.
     pub fn count(&self) -> usize {
         self.0.len()
     }
@@ -353,31 +336,24 @@ impl History {
 /// A call that the user waits for, with its progress and questions.
 #[derive(Debug, Clone, PartialEq)]
 pub struct UnderWay {
-    /// The call.
     pub call: Call,
     /// The offered line for this call, if it has one.
     pub line: Option<String>,
     /// The progress that the server reported.
     pub far: Option<Far>,
-    /// The number of questions of the call.
     pub questions: usize,
     began: Duration,
     /// How long questions were in front before the call began.
     answering: Duration,
 }
 
-/// The progress of a call, as the server reports it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Far {
-    /// The amount done.
     pub progress: f64,
-    /// The total amount, if known.
     pub total: Option<f64>,
-    /// The server's message.
     pub message: Option<PeerText>,
 }
 
-/// How a call ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum How {
     /// With a result.
@@ -435,13 +411,11 @@ pub struct Server {
     call: Option<UnderWay>,
 }
 
-/// The connection status of a server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Presence {
     /// Connecting for the first time.
     #[default]
     Connecting,
-    /// Connected.
     There,
     /// Disconnected and silent since then. The next command starts it again.
     Gone,
@@ -454,7 +428,6 @@ pub enum Presence {
 }
 
 impl Server {
-    /// Creates a server that is being connected to.
     pub fn new(desk: Desk) -> Self {
         Self {
             desk,
@@ -467,12 +440,10 @@ impl Server {
         }
     }
 
-    /// Returns the desk with its questions.
     pub fn desk(&self) -> &Desk {
         &self.desk
     }
 
-    /// Returns the connection status.
     pub fn presence(&self) -> Presence {
         self.presence
     }
@@ -493,12 +464,10 @@ impl Server {
         self.presence = presence;
     }
 
-    /// Returns its lists, if known.
     pub fn catalog(&self) -> Option<&Catalog> {
         self.catalog.as_ref()
     }
 
-    /// Returns the log level that was requested.
     pub fn log(&self) -> Option<LoggingLevel> {
         self.log
     }
@@ -535,17 +504,11 @@ impl Server {
     }
 }
 
-/// The lists of a server.
 #[derive(Debug, Default, Clone, PartialEq)]
 pub struct Catalog {
-    /// The tools.
     pub tools: Vec<Tool>,
-    /// The prompts.
     pub prompts: Vec<Prompt>,
-    /// The resources.
     pub resources: Vec<Resource>,
-    /// The resource templates.
     pub templates: Vec<ResourceTemplate>,
-    /// The skills.
     pub skills: Vec<Skill>,
 }

@@ -49,14 +49,12 @@ pub struct Desk {
     clock: Clock,
 }
 
-/// An event of a [`Desk`].
 #[derive(Debug, Clone, PartialEq)]
 pub enum Event {
     /// A question arrived, with a number chosen by the caller.
     Asked(u64, Question),
     /// A question was refused before it reached the desk.
     Refused(Refused),
-    /// A question was withdrawn.
     Withdrawn(u64),
     /// A question ended in the program that holds it.
     Ended(u64, QuestionEnd),
@@ -66,9 +64,7 @@ pub enum Event {
     Settled(u64),
     /// Another front end changed what is typed in a question.
     Typed {
-        /// The number of the question.
         id: u64,
-        /// The changes.
         changes: Vec<TypedChange>,
         /// Whether it was typed before this front end had the question.
         is_restored: bool,
@@ -77,7 +73,6 @@ pub enum Event {
     Action(Action),
     /// A file of the user's answers the question in front.
     Answered(Reply),
-    /// The user's input ended.
     EndOfInput,
     /// The result of an [`Effect::Run`]: the model's reply, or our error message and the
     /// provider's.
@@ -92,25 +87,20 @@ pub enum Event {
     LinkDone(String),
 }
 
-/// The outcome of an [`Event`].
 #[derive(Debug, Clone, PartialEq)]
 pub struct EventOutcome {
     /// The number of the question that was in front, and whether it was our own.
     pub before: Option<(u64, bool)>,
     /// The server's message of that question.
     pub message: Option<String>,
-    /// Whether it was a link.
     pub is_link: bool,
-    /// Who caused the event.
     pub cause: Cause,
-    /// The effects to carry out.
     pub effects: Vec<Effect>,
 }
 
 /// Who caused an [`Event`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Cause {
-    /// The user.
     Person,
     /// The server, by asking or saying something.
     Server,
@@ -125,9 +115,7 @@ pub enum Cause {
 /// The question in front of the user, as front ends show it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Front<'a> {
-    /// Its number.
     pub id: u64,
-    /// The question.
     pub question: &'a Question,
     /// Its position among the questions, from 1.
     pub position: usize,
@@ -229,19 +217,16 @@ impl Desk {
         self
     }
 
-    /// Returns the server that asks these questions.
     pub fn asker(&self) -> &Asker {
         &self.asker
     }
 
-    /// Stores the server's name and version.
     pub fn meet(&mut self, claims: Option<Claims>) {
         if claims.is_some() {
             self.asker.claims = claims;
         }
     }
 
-    /// Returns the question in front of the user.
     pub fn front(&self) -> Option<Front<'_>> {
         let open = self.front.as_ref()?;
         let position = self.answered.saturating_add(1);
@@ -260,7 +245,6 @@ impl Desk {
         })
     }
 
-    /// Returns the worst outcome of the questions so far.
     pub fn ended(&self) -> WorstEnd {
         self.ended
     }
@@ -285,7 +269,6 @@ impl Desk {
         self.muted = false;
     }
 
-    /// Whether the user wants no questions of this server.
     pub fn is_muted(&self) -> bool {
         self.muted
     }
@@ -700,7 +683,6 @@ impl Desk {
         self.repeats.asked_secret()
     }
 
-    /// Ends the user's call.
     pub fn end_call(&mut self) {
         self.repeats.end();
     }
@@ -762,12 +744,10 @@ impl Desk {
         self.model = Some(model);
     }
 
-    /// How far the server may use a model without asking.
     pub fn permission(&self) -> Permission {
         self.permission
     }
 
-    /// Sets how far the server may use a model without asking.
     pub fn permit(&mut self, permission: Permission) {
         self.permission = permission;
     }

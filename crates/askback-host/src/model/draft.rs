@@ -14,7 +14,6 @@ use crate::{
     words,
 };
 
-/// Returns the error message for an empty required field.
 pub fn missing(field: &Field) -> &'static str {
     match field.kind {
         FieldKind::Boolean(_) | FieldKind::Choice(_) | FieldKind::Choices(_) => "needs a choice",
@@ -130,7 +129,6 @@ impl Draft {
         dropped.map(|(value, issue)| (value, issue.clone()))
     }
 
-    /// Returns the fields in order.
     pub fn fields(&self) -> &[Field] {
         &self.fields
     }
@@ -265,7 +263,6 @@ impl Draft {
         }
     }
 
-    /// Returns the content to send.
     pub fn content(&self) -> Content {
         let fields = self.fields.iter().zip(&self.entries);
         let values = fields.filter_map(|(field, entry)| match entry {
@@ -422,7 +419,6 @@ pub type Typed = BTreeMap<String, TypedValue>;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum TypedValue {
-    /// Nothing.
     Empty,
     /// A text that is not a value of the field, or not yet.
     Text(String),
@@ -433,12 +429,10 @@ pub enum TypedValue {
 /// A change that another front end made to a field.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TypedChange {
-    /// The name of the field.
     pub name: String,
     /// The content that the change replaces. If the user has typed something else in the meantime,
     /// the change is dropped. `None` replaces anything.
     pub over: Option<TypedValue>,
-    /// The new content.
     pub now: TypedValue,
 }
 

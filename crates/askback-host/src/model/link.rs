@@ -20,7 +20,6 @@ use crate::{
 };
 use leads_on::leads_on;
 
-/// A link that may be opened once the user agrees.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Link {
     /// The whole link, in printable ASCII. It is shown and opened in this form.
@@ -39,11 +38,8 @@ pub struct Link {
 /// Why a link needs a second confirmation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Warning {
-    /// The connection is not encrypted.
     Unencrypted,
-    /// The host is a number, not a name.
     Address,
-    /// The port is not the default one.
     Port(u16),
     /// The name has letters outside ASCII, which browsers show.
     International {
@@ -59,7 +55,6 @@ pub enum Warning {
 /// Why a link is never opened.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Refusal {
-    /// It cannot be parsed.
     Malformed(String),
     /// Only `https` and `http` are opened.
     Scheme(String),
@@ -67,7 +62,6 @@ pub enum Refusal {
     Hidden(char),
     /// It has a user name or a password, which can look like a host.
     User,
-    /// It is longer than 8 KiB.
     Long,
     /// Parsing changes it, so the browser would open a different address than the user reads.
     Repaired {

@@ -41,7 +41,6 @@ pub struct Asker {
     /// The name that the user gave the server, or a name taken from the typed command or address.
     /// The server cannot choose it.
     pub name: String,
-    /// How it is reached.
     pub reached: Origin,
     /// The server's own name and version, once it has sent them.
     pub claims: Option<Claims>,
@@ -51,49 +50,39 @@ pub struct Asker {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Origin {
-    /// Typed by the user.
     Typed(String),
     /// From a file of servers, which is not trusted.
     Listed(PeerText),
 }
 
-/// A server's own name and version.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Claims {
     /// Its name for programs.
     pub name: String,
     /// Its name for people.
     pub title: Option<String>,
-    /// Its version.
     pub version: String,
 }
 
 /// The call a question belongs to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Call {
-    /// A call of a tool.
     Tool(String),
     /// A tool call that runs in the background.
     Task {
         /// The number that the user sees.
         number: u32,
-        /// The tool.
         tool: String,
     },
-    /// A prompt.
     Prompt(String),
     /// A resource that is read, by its URI.
     Resource(String),
 }
 
-/// A question.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Question {
-    /// The call it belongs to, if known.
     pub call: Option<Call>,
-    /// Its key, if it has one.
     pub key: Option<String>,
-    /// The question.
     pub ask: Ask,
 }
 
@@ -116,16 +105,11 @@ impl Question {
 /// The kind of a question, with what its answer depends on.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Ask {
-    /// Fill in a form.
     Form {
-        /// The reason for asking.
         message: String,
-        /// The form.
         schema: FormSchema,
     },
-    /// Open a link.
     Link {
-        /// The reason for asking.
         message: String,
         /// The link, as the server wrote it.
         url: String,
@@ -138,7 +122,6 @@ pub enum Ask {
         /// is not finished.
         again: bool,
     },
-    /// Reply to a sampling request.
     Sample(Box<CreateMessageParams>),
     /// Say which folders the server may work in.
     Roots,
@@ -146,9 +129,7 @@ pub enum Ask {
     Arguments {
         /// The server's description of what is called.
         about: Option<String>,
-        /// The form.
         schema: FormSchema,
-        /// The preset values.
         preset: Content,
         /// Whether values are suggested for its fields.
         suggests: bool,
@@ -171,29 +152,24 @@ pub enum Ask {
     /// Say whether to repeat a call in an older revision, because the server could not ask in it.
     /// This is our own question.
     Older {
-        /// The revision.
         revision: &'static str,
     },
     /// Agree to register this client with an authorization server, so that the user can sign in
     /// there. This is our own question.
     Register {
-        /// The authorization server's name.
         issuer: String,
     },
     /// Name a client that was registered by hand, because the authorization server does not
     /// register clients itself. This is our own question. The answer is a form with the field
     /// [`Ask::CLIENT_ID`].
     Client {
-        /// The authorization server's name.
         issuer: String,
         /// The redirect URI registered for the client.
         returns_to: String,
     },
     /// Sign in to the server in a browser, because it refused us. This is our own question.
     SignIn {
-        /// The address to open.
         url: String,
-        /// The authorization server's name.
         issuer: String,
         /// The requested scopes, unless the authorization server chooses them.
         scopes: Option<String>,
@@ -207,9 +183,7 @@ pub enum Ask {
 /// A question that was refused without asking the user.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Refused {
-    /// The call it belongs to, if known.
     pub call: Option<Call>,
-    /// The kind of the question.
     pub wants: Wants,
     /// The server's reason for asking.
     pub message: Option<String>,
@@ -224,16 +198,13 @@ pub struct Refused {
 pub enum Wants {
     /// Fill in a form, or open a link.
     Answer,
-    /// Reply to a sampling request.
     Sample,
     /// Say which folders the server may work in.
     Roots,
 }
 
-/// An answer.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Reply {
-    /// A form's content.
     Form(Content),
     /// The user opened the link.
     Link,
@@ -241,13 +212,10 @@ pub enum Reply {
     Text(String),
     /// A model's reply.
     Sampled(Box<CreateMessageResult>),
-    /// The folders.
     Roots(Vec<Root>),
     /// The address at which the browser ended after a sign-in.
     Returned(String),
-    /// Declined.
     Declined {
-        /// Who declined.
         by: By,
         /// The reason, for the server.
         reason: Option<String>,
@@ -256,10 +224,8 @@ pub enum Reply {
     Cancelled(Why),
 }
 
-/// Who declined.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum By {
-    /// The user.
     Person,
     /// A rule of the answers file.
     Rule {
@@ -270,12 +236,9 @@ pub enum By {
     Policy,
 }
 
-/// Why a question was cancelled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Why {
-    /// The user cancelled it.
     Person,
-    /// The user's input ended.
     EndOfInput,
     /// There is no user to ask.
     Nobody,
@@ -300,7 +263,6 @@ impl Call {
         matches!(self, Self::Task { .. })
     }
 
-    /// Returns the tool that is called, if the call is of a tool.
     pub fn tool(&self) -> Option<&str> {
         match self {
             Self::Tool(tool) | Self::Task { tool, .. } => Some(tool),
@@ -308,7 +270,6 @@ impl Call {
         }
     }
 
-    /// Returns the prompt that is called, if the call is of a prompt.
     pub fn prompt(&self) -> Option<&str> {
         match self {
             Self::Prompt(prompt) => Some(prompt),
@@ -343,12 +304,10 @@ impl Ask {
         self.is_retry() || matches!(self, Self::Arguments { .. }) || self.signs_in()
     }
 
-    /// Whether it asks to repeat a call.
     pub fn is_retry(&self) -> bool {
         matches!(self, Self::Retry { .. } | Self::Older { .. })
     }
 
-    /// Whether it is part of signing in.
     pub fn signs_in(&self) -> bool {
         matches!(
             self,
@@ -358,7 +317,6 @@ impl Ask {
 }
 
 impl Reply {
-    /// Whether the question was declined or cancelled.
     pub fn is_refusal(&self) -> bool {
         matches!(self, Self::Declined { .. } | Self::Cancelled(_))
     }
@@ -367,7 +325,6 @@ impl Reply {
 /// The worst outcome of the questions of a run. Later variants outweigh earlier ones.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub enum WorstEnd {
-    /// All were answered.
     #[default]
     Answered,
     /// At least one was declined or cancelled by a rule that expects it.

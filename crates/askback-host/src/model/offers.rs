@@ -61,7 +61,6 @@ impl Offers {
         self.latest.as_deref()
     }
 
-    /// Returns the offer with this line.
     pub fn get(&self, line: &str) -> Option<&Offer> {
         self.all.iter().find(|offer| offer.line == line)
     }
@@ -109,7 +108,6 @@ pub struct Offer {
     pub line: String,
     /// Whether it takes arguments.
     pub goes_on: bool,
-    /// Its description, from us or from the server.
     pub about: About,
     /// The names of its arguments. A `*` follows each required one.
     pub arguments: PeerText,
@@ -121,19 +119,15 @@ pub struct Offer {
     pub others: Vec<OtherLine>,
 }
 
-/// Another line about a tool or resource.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OtherLine {
-    /// The label of its button.
     pub does: &'static str,
-    /// The whole line.
     pub line: String,
 }
 
 /// The lines about a server, for a front end with buttons.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ServerOffer {
-    /// The server.
     pub server: ServerId,
     /// The line that makes it the current one. `None` if it is the current one.
     pub choose: Option<String>,
@@ -165,7 +159,6 @@ impl Default for About {
     }
 }
 
-/// The description of an [`Offer`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum About {
     /// From askback.

@@ -52,7 +52,6 @@ impl Sampling {
         }
     }
 
-    /// Returns the text of a part, if the part exists.
     pub fn text(&self, part: Part) -> Option<String> {
         match part {
             Part::System => Some(self.request.system_prompt.clone().unwrap_or_default()),
@@ -93,7 +92,6 @@ impl Sampling {
         }
     }
 
-    /// Whether the reply must call a tool.
     pub fn must_call(&self) -> bool {
         mode(&self.request) == ToolChoiceMode::Required
     }

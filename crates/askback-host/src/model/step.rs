@@ -13,26 +13,19 @@ use crate::{
 pub enum Action {
     /// Set the text of a field. Empty text clears it.
     Write {
-        /// The index of the field.
         field: usize,
-        /// The whole text of the field.
         text: String,
     },
     /// Select an option, or toggle it if several can be selected. In a yes/no field, yes is option
     /// 0.
     Choose {
-        /// The index of the field.
         field: usize,
-        /// The index of the option.
         option: usize,
     },
-    /// Clear a field.
     Clear(usize),
     /// Request suggestions for a field that start with this text.
     Suggest {
-        /// The index of the field.
         field: usize,
-        /// The text.
         text: String,
     },
     /// Finish filling in the form and review it.
@@ -52,13 +45,9 @@ pub enum Action {
     Rewrite(Part),
     /// Let the user write the reply instead of the model.
     WriteMyself,
-    /// Go back to the previous step.
     Back,
-    /// Yes.
     Yes,
-    /// Choose this folder.
     Folder(String),
-    /// Open the link again.
     OpenAgain,
     /// The page behind the link is completed.
     Done,
@@ -73,12 +62,10 @@ pub enum Action {
 /// How far a server may use a model without asking the user.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Permission {
-    /// Ask the user each time.
     #[default]
     Ask,
     /// Allowed until the session ends.
     Session,
-    /// Always allowed.
     Always,
     /// Never allowed: its requests are declined.
     Never,
@@ -96,10 +83,8 @@ impl Permission {
     }
 }
 
-/// An effect of an [`Event`](super::Event).
 #[derive(Debug, Clone, PartialEq)]
 pub enum Effect {
-    /// Answer the question with this number.
     Answer(u64, Reply),
     /// Open a link in the system's browser, and report with
     /// [`Event::Browser`](super::Event::Browser).
@@ -114,16 +99,12 @@ pub enum Effect {
     /// Request suggestions for a field of the form in front, and report with
     /// [`Event::Suggested`](super::Event::Suggested).
     Suggest(SuggestionRequest),
-    /// Show a notice to the user.
     Tell(Notice),
 }
 
-/// A request for suggestions.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SuggestionRequest {
-    /// The index of the field.
     pub field: usize,
-    /// The name of the field.
     pub name: String,
     /// The text that they start with.
     pub text: String,
@@ -131,23 +112,17 @@ pub struct SuggestionRequest {
     pub others: Content,
 }
 
-/// Suggested values for a field.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Suggestions {
-    /// The index of the field.
     pub field: usize,
     /// The text that all values start with.
     pub text: String,
-    /// The values.
     pub values: Vec<String>,
-    /// Whether there are more.
     pub has_more: bool,
 }
 
-/// A notice to the user.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Notice {
-    /// The server withdrew its question.
     Withdrawn,
     /// The question ended in the program that holds it.
     Ended(QuestionEnd),
@@ -160,16 +135,13 @@ pub enum Notice {
     LinkNeeded,
     /// A link was declined without asking.
     LinkRefused {
-        /// The server's message.
         message: String,
         /// The link, as the server wrote it.
         url: String,
-        /// Why it is not opened.
         refusal: Refusal,
     },
     /// A question got the same answer as in the previous call.
     Repeated {
-        /// The server's message.
         message: String,
     },
     /// The model did not reply: our reason, and the details from its provider or from the
@@ -189,7 +161,6 @@ pub enum Notice {
     Muted,
     /// A question was cancelled because the server is muted.
     CancelledByMute {
-        /// The server's message.
         message: String,
     },
     /// Too many questions wait. New ones are cancelled until the user answers one.

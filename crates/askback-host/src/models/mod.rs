@@ -33,12 +33,10 @@ pub trait Model: Send {
     ) -> BoxFuture<'static, Result<CreateMessageResult, ModelError>>;
 }
 
-/// Why a model did not reply.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ModelError {
     /// Our words: what happened, why, and what to do.
     pub words: Words,
-    /// The provider's message.
     pub quoted: Option<PeerText>,
 }
 

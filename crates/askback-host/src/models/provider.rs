@@ -22,14 +22,10 @@ use crate::{
     words,
 };
 
-/// A kind of provider.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
-    /// OpenAI and compatible providers.
     OpenAi,
-    /// Anthropic.
     Anthropic,
-    /// Ollama.
     Ollama,
 }
 
@@ -53,7 +49,6 @@ pub struct ModelName {
 #[derive(Clone)]
 pub struct Key(HeaderValue);
 
-/// A model at a provider.
 pub struct Provider {
     name: String,
     model: String,

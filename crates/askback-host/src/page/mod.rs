@@ -33,10 +33,8 @@ const BELOW: usize = 2;
 
 const RESET: &str = "\x1b[0m";
 
-/// How a terminal shows text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Look {
-    /// The width of the terminal.
     pub columns: usize,
     /// Whether styles may be used.
     pub styled: bool,
@@ -47,31 +45,24 @@ pub struct Look {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Style {
-    /// Normal text.
     Plain,
     /// The part to read first: a title, the host of a link.
     Strong,
     /// Secondary details.
     Dim,
-    /// Who asks.
     Asker,
-    /// The frame around a question.
     Frame,
     /// The field or the option that the next key applies to.
     Focus,
-    /// A chosen option.
     Chosen,
-    /// A key that can be pressed.
     Key,
     /// The key of the action that the user probably wants.
     Primary,
     /// The mark of a required field.
     Required,
-    /// Something succeeded.
     Success,
     /// Something to check before going on.
     Warning,
-    /// Something is wrong, or failed.
     Error,
 }
 
@@ -183,7 +174,6 @@ impl Page {
         }
     }
 
-    /// The current look.
     pub fn look(&self) -> Look {
         self.read.map_or(self.look, |read| read())
     }
@@ -201,7 +191,6 @@ impl Page {
         self.lines.is_empty()
     }
 
-    /// Adds the lines of another page.
     pub(crate) fn append(&mut self, other: &Self) {
         self.lines.extend_from_slice(&other.lines);
     }
@@ -242,7 +231,6 @@ impl Page {
         self.afresh = true;
     }
 
-    /// Adds an empty line.
     pub fn blank(&mut self) {
         self.lines.push(Line::Blank);
     }
@@ -282,7 +270,6 @@ impl Page {
         self.lines.push(Line::Whole(words.into()));
     }
 
-    /// Adds a peer's text.
     pub fn quote(&mut self, text: impl Into<PeerText>) {
         self.quote_at("", text);
     }
@@ -362,13 +349,11 @@ impl Rows {
         Self(rows.collect())
     }
 
-    /// The first `rows` rows.
     #[must_use]
     pub fn first(&self, rows: usize) -> Self {
         Self(self.0.split_inclusive('\n').take(rows).collect())
     }
 
-    /// Skips the first `rows` rows.
     #[must_use]
     pub fn skip(&self, rows: usize) -> Self {
         Self(self.0.split_inclusive('\n').skip(rows).collect())
@@ -381,7 +366,6 @@ impl Rows {
         Self(plain)
     }
 
-    /// The number of rows.
     pub fn count(&self) -> usize {
         self.0.lines().count()
     }

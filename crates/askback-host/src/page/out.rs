@@ -12,7 +12,6 @@ use terminal_size::{Height, Width};
 use super::{Look, Page, Rows};
 use crate::text::{self, PeerText};
 
-/// Writing a result to stdout failed.
 #[derive(Debug)]
 pub struct Unwritten(pub io::Error);
 
@@ -40,22 +39,18 @@ impl<W: Write> Write for CiLog<W> {
     }
 }
 
-/// A page for stderr.
 pub fn stderr_page() -> Page {
     Page::reading(Look::of_stderr)
 }
 
-/// A page for stdout.
 pub fn stdout_page() -> Page {
     Page::reading(Look::of_stdout)
 }
 
-/// Writes a page to stderr.
 pub fn tell(page: &mut Page) {
     tell_rows(&page.take());
 }
 
-/// Writes rows to stderr.
 pub fn tell_rows(rows: &Rows) {
     // If writing fails, no user sees the terminal.
     let _ = rows.write_to(&mut stderr());
@@ -144,12 +139,10 @@ pub fn speak_at_terminal() {
 }
 
 impl Look {
-    /// The style of stderr.
     pub fn of_stderr() -> Self {
         Self::of(&io::stderr())
     }
 
-    /// The style of stdout.
     pub fn of_stdout() -> Self {
         Self::of(&io::stdout())
     }

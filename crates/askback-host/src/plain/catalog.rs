@@ -37,7 +37,6 @@ pub fn identity(
     }
 }
 
-/// Writes a list of tools to the page.
 pub fn tools(page: &mut Page, tools: &[Tool]) {
     heading(page, "Tools", tools.len());
     for tool in tools {
@@ -79,7 +78,6 @@ pub fn hints(tool: &Tool) -> Words {
     given(said.join(", ")).into()
 }
 
-/// Writes a list of prompts to the page.
 pub fn prompts(page: &mut Page, prompts: &[Prompt]) {
     heading(page, "Prompts", prompts.len());
     for prompt in prompts {
@@ -103,7 +101,6 @@ pub fn prompts(page: &mut Page, prompts: &[Prompt]) {
     }
 }
 
-/// Writes lists of resources and resource templates to the page.
 pub fn resources(page: &mut Page, resources: &[Resource], templates: &[ResourceTemplate]) {
     heading(
         page,
@@ -122,7 +119,6 @@ pub fn resources(page: &mut Page, resources: &[Resource], templates: &[ResourceT
     about_templates(page, templates);
 }
 
-/// Writes a list of resource templates to the page.
 pub fn templates(page: &mut Page, templates: &[ResourceTemplate]) {
     heading(page, "Resource templates", templates.len());
     about_templates(page, templates);

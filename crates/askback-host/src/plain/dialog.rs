@@ -68,7 +68,6 @@ impl Dialog {
         self
     }
 
-    /// Returns the page.
     pub fn page(&mut self) -> &mut Page {
         &mut self.page
     }

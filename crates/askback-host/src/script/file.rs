@@ -14,7 +14,6 @@ use crate::{
     text_file, words, yaml,
 };
 
-/// An answers file.
 #[derive(Debug, Clone, PartialEq, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Script {
@@ -27,7 +26,6 @@ pub struct Script {
     /// The folders to show. If absent, requests for roots are not answered.
     #[serde(default)]
     pub roots: Option<Vec<PathBuf>>,
-    /// What to do with rules that answered nothing.
     #[serde(default)]
     pub unused: UnusedRules,
 }
@@ -41,7 +39,6 @@ pub enum UnusedRules {
     Warn,
     /// Report them, and fail the run.
     Error,
-    /// Ignore them.
     Allow,
 }
 

@@ -19,16 +19,12 @@ pub struct Rule<const SAMPLING: bool> {
     pub steps: Vec<Step>,
 }
 
-/// A rule for forms and links.
 pub type AnswerRule = Rule<false>;
 
-/// A rule for sampling requests.
 pub type SamplingRule = Rule<true>;
 
-/// One answer of a rule.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Step {
-    /// The answer.
     pub act: Act,
     /// How many questions it answers. If absent, all that follow.
     pub times: Option<u64>,
@@ -36,7 +32,6 @@ pub struct Step {
     pub after: Duration,
 }
 
-/// The action of a rule.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Act {
     /// Accepts a form or a link.
@@ -120,13 +115,10 @@ impl Act {
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(try_from = "Shape<CallText, IgnoredAny>")]
 pub enum SampledPart {
-    /// A text.
     Text(String),
     /// A call of a tool that the request offers.
     Call {
-        /// The name of the tool.
         tool: String,
-        /// Its arguments.
         input: Map<String, Value>,
     },
 }

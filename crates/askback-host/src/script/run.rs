@@ -45,9 +45,7 @@ pub enum Answer {
     Given(Reply, Option<usize>),
     /// Answered by a rule with a delay.
     Later {
-        /// The time to wait.
         after: Duration,
-        /// The reply.
         reply: Reply,
         /// The number of the rule, counted from 1.
         rule: usize,
@@ -58,13 +56,11 @@ pub enum Answer {
     Unfit {
         /// The number of the rule, counted from 1. `None` is the list of roots.
         rule: Option<usize>,
-        /// The error.
         why: String,
     },
 }
 
 impl ScriptRun {
-    /// Starts a run at this time.
     pub fn new(script: Script, now: SystemTime) -> Self {
         Self {
             now,
@@ -132,7 +128,6 @@ impl ScriptRun {
         }
     }
 
-    /// Reports what the rules did so far.
     pub fn report(&self) -> Report {
         let answers = unused(&self.script.answers, &self.answers, Place::Answers);
         let sampling = unused(&self.script.sampling, &self.sampling, Place::Sampling);
@@ -251,7 +246,6 @@ fn sampled(
     })))
 }
 
-/// The result of a run.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Report {
     /// The rules that answered no question, in file order.

@@ -8,7 +8,6 @@ use jiff::{Span, SpanFieldwise, Timestamp, tz::Offset};
 use serde::Deserialize;
 use serde_json::Value;
 
-/// Values for the fields of a form, by name.
 #[derive(Debug, Clone, PartialEq, Default, Deserialize)]
 #[serde(transparent)]
 pub struct Values(BTreeMap<String, FieldValue>);

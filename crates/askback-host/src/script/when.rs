@@ -14,13 +14,9 @@ use crate::{
 pub struct When {
     /// The name that the user gave the server.
     pub server: Option<String>,
-    /// The name of the called tool.
     pub tool: Option<String>,
-    /// The name of the requested prompt.
     pub prompt: Option<String>,
-    /// The key of the question.
     pub key: Option<String>,
-    /// Form or link.
     pub mode: Option<Mode>,
     /// Text or a pattern in the message.
     pub message: Option<TextMatch>,
@@ -35,7 +31,6 @@ pub struct When {
     pub host: Option<String>,
 }
 
-/// Text to search for.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(try_from = "Shape<RegexText, IgnoredAny>")]
 pub enum TextMatch {
@@ -45,13 +40,10 @@ pub enum TextMatch {
     Regex(Regex),
 }
 
-/// The kinds of questions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Mode {
-    /// A form.
     Form,
-    /// A link.
     Url,
 }
 
@@ -137,7 +129,6 @@ impl When {
 }
 
 impl TextMatch {
-    /// Whether the text contains a match.
     pub fn is_in(&self, text: &str) -> bool {
         match self {
             Self::Part(part) => text.contains(part),

@@ -16,7 +16,6 @@ use super::Words;
 pub struct Clock(fn() -> Zoned);
 
 impl Clock {
-    /// Creates a clock from a function that returns the current time.
     pub fn new(now: fn() -> Zoned) -> Self {
         Self(now)
     }

@@ -137,7 +137,6 @@ impl Words {
         Self(line(sentence))
     }
 
-    /// Whether the words are empty.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -160,7 +159,6 @@ impl Words {
         Self(blanks(to, &self.0) + &self.0)
     }
 
-    /// Joins words with a separator.
     pub fn join(all: impl IntoIterator<Item = Self>, between: &'static str) -> Self {
         let all: Vec<_> = all.into_iter().map(|words| words.0).collect();
         Self(all.join(between))

@@ -9,38 +9,27 @@ use crate::{
     words,
 };
 
-/// An action that is available now.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ActionView {
-    /// Its effect.
     pub act: Act,
-    /// Its label.
     pub words: Words,
-    /// Its key.
     pub key: Words,
 }
 
-/// The effect of an action.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Act {
-    /// Says yes.
     Yes,
     /// Moves to the next field.
     Next,
     /// Reviews the form.
     Submit,
-    /// Sends what was reviewed.
     Send,
-    /// Goes back to the previous step.
     Back,
     /// Says that the page behind a link is completed.
     Done,
-    /// Opens a link again.
     OpenAgain,
-    /// Copies a link.
     Copy,
-    /// Shows a link's QR code.
     Code,
     /// Shows or hides secrets.
     Reveal,
@@ -62,7 +51,6 @@ pub enum Act {
     RewriteSystem,
     /// Lets the user write the reply instead of a model.
     WriteMyself,
-    /// Declines.
     Decline,
     /// Neither accepts nor declines.
     Cancel,

@@ -18,7 +18,6 @@ pub struct FormView {
     /// The title for the review.
     #[serde(skip)]
     pub ready: Words,
-    /// The fields.
     pub fields: Vec<FieldView>,
     /// How many fields prevent sending the form, if any do.
     pub left: Option<Words>,
@@ -26,17 +25,12 @@ pub struct FormView {
     pub suggested: Option<SuggestedView>,
 }
 
-/// A field of a form.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct FieldView {
-    /// The kind of value it takes.
     pub input: Input,
-    /// Its label.
     pub label: PeerText,
-    /// The server's description.
     pub description: Option<PeerText>,
-    /// Whether it is required.
     pub required: bool,
     /// Whether it seems to ask for a secret.
     pub is_secret: bool,
@@ -76,44 +70,31 @@ pub struct FieldView {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct SuggestedView {
-    /// The index of the field.
     pub field: usize,
-    /// The values.
     pub values: Vec<PeerText>,
     /// Says that there are more values, or no values.
     pub note: Option<Words>,
     /// How to find more values on a full screen.
     #[serde(skip)]
     pub more: Words,
-    /// Whether there are more values.
     pub has_more: bool,
 }
 
-/// The kind of value that a field takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Input {
-    /// A text.
     Text,
-    /// A mail address.
     Email,
-    /// A URI.
     Uri,
-    /// A date.
     Date,
-    /// A date and time.
     DateTime,
-    /// A number.
     Number,
-    /// A whole number.
     Integer,
-    /// A yes or no.
     YesNo,
     /// One of the choices.
     One,
     /// Any of the choices.
     Several,
-    /// JSON.
     Json,
 }
 
@@ -125,19 +106,15 @@ pub enum FieldState {
     Empty,
     /// Text that is not a valid value yet.
     Written,
-    /// A value.
     Value,
 }
 
-/// An option of a field.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ChoiceView {
     /// A short text that selects it, or empty.
     pub mark: Words,
-    /// Its label.
     pub label: Text,
-    /// Whether it is chosen.
     pub is_chosen: bool,
 }
 
@@ -165,7 +142,6 @@ pub struct ReviewView {
 /// A form that seems to ask for secrets.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct SecretView {
-    /// The warning.
     pub words: Words,
     /// The labels of the fields.
     pub fields: Vec<PeerText>,

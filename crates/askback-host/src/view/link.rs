@@ -16,9 +16,7 @@ use crate::{
 /// A link that the user is asked to open.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct LinkView {
-    /// The user's current step.
     pub step: LinkStep,
-    /// The destination.
     pub destination: Destination,
     /// Says that it leads to this machine.
     pub here: Option<Words>,
@@ -48,7 +46,6 @@ pub enum LinkStep {
     Returning,
 }
 
-/// The destination of a link.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Destination {
@@ -80,7 +77,6 @@ pub struct Address {
 /// A reason to ask for a second confirmation.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct WarningView {
-    /// The warning.
     pub words: Words,
     /// The part of the link that the warning is about.
     pub of: Option<PeerText>,

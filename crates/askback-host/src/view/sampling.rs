@@ -19,10 +19,8 @@ use crate::{
     words,
 };
 
-/// A sampling request.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct RequestView {
-    /// The system prompt.
     pub system: Option<Labelled>,
     /// The requested tokens, temperature and priorities.
     pub wishes: Words,
@@ -34,21 +32,17 @@ pub struct RequestView {
     pub messages: Vec<MessageView>,
 }
 
-/// The tools that a request offers.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ToolsView {
     /// Whether they may be called.
     pub words: Words,
-    /// The tools.
     pub tools: Vec<ToolView>,
 }
 
-/// A tool that a request offers.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ToolView {
     /// Its name, and its title if that is different.
     pub name: PeerText,
-    /// Its description.
     pub description: Option<PeerText>,
     /// Its arguments, one per line.
     pub arguments: Vec<PeerText>,
@@ -56,16 +50,13 @@ pub struct ToolView {
     pub schema: Option<PeerText>,
 }
 
-/// One message of a sampling request.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct MessageView {
     /// Its role: the user, the model or the tools.
     pub from: Words,
-    /// Its blocks.
     pub blocks: Vec<BlockView>,
 }
 
-/// A block of a message.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub enum BlockView {
@@ -92,7 +83,6 @@ pub enum SamplingView {
     Running(Words),
     /// Review the reply and send it.
     Reply {
-        /// The title.
         title: Words,
         /// Its texts and tool calls.
         blocks: Vec<ReplyBlockView>,
@@ -116,27 +106,17 @@ pub enum SamplingView {
         tools: Option<Labelled>,
     },
     /// Review that reply and send it.
-    Reread {
-        /// The title.
-        title: Words,
-        /// The text.
-        text: PeerText,
-    },
+    Reread { title: Words, text: PeerText },
 }
 
-/// A block of a reply.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub enum ReplyBlockView {
     /// A text, or the description of an image or of audio.
     Text(PeerText),
-    /// A call of a tool.
     Call {
-        /// Its number among the calls.
         number: usize,
-        /// The tool.
         tool: Labelled,
-        /// Its arguments, one per line.
         arguments: Vec<PeerText>,
     },
 }

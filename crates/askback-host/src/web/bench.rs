@@ -17,7 +17,6 @@ use crate::{
     words,
 };
 
-/// How many results the page shows.
 const MAX_RESULTS: usize = 20;
 
 /// The maximum size of the files of all results. Older results lose their files first.

@@ -156,7 +156,6 @@ impl WebPage {
         }
     }
 
-    /// Returns the address at which the page is served.
     pub fn address(&self) -> SocketAddr {
         self.shared.address
     }

@@ -28,7 +28,6 @@ pub use self::{
     show::{MessageSelection, Row, heading, put},
 };
 
-/// The recorded messages of a session.
 #[derive(Debug)]
 pub struct Wire {
     began: SystemTime,
@@ -57,7 +56,6 @@ pub struct Entry {
     http: Option<Box<Exchange>>,
 }
 
-/// Something new on the wire.
 #[derive(Debug)]
 pub enum News {
     /// A message, or an HTTP request.
@@ -173,7 +171,6 @@ impl Wire {
         self.last.saturating_sub(kept)
     }
 
-    /// When the session began.
     pub fn began(&self) -> SystemTime {
         self.began
     }
@@ -322,7 +319,6 @@ impl Entry {
         self.number
     }
 
-    /// Whether the client sent it.
     pub fn is_sent(&self) -> bool {
         self.is_sent
     }
@@ -368,7 +364,6 @@ struct Shared {
 }
 
 impl SharedWire {
-    /// Shares a record.
     pub fn new(wire: Wire) -> Self {
         Self(Arc::new(Shared {
             wire: Mutex::new(wire),

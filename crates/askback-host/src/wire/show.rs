@@ -18,7 +18,6 @@ const LAST: usize = 30;
 
 const MORE: &str = "/wire N shows one whole; /wire save FILE writes all of them";
 
-/// Which messages to show.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MessageSelection {
     /// The last messages, one per line.
@@ -138,7 +137,6 @@ impl Row {
         (self.mark, crate::text::line(self.about.raw()).into())
     }
 
-    /// Puts the line on the page.
     pub fn put(self, page: &mut Page) {
         let (mark, about) = self.into_parts();
         page.quote_at(mark, about);
@@ -162,7 +160,6 @@ fn head(http: &Exchange) -> String {
     }
 }
 
-/// Puts a whole message on the page.
 fn whole(page: &mut Page, message: &WholeView) {
     let mut facts = message.facts.iter();
     let first = facts.next().cloned().unwrap_or_default();
@@ -200,7 +197,6 @@ fn headers(page: &mut Page, headers: &[HeaderView]) {
     }
 }
 
-/// The summary of a message in one line.
 pub(super) fn summary(entry: &Entry) -> String {
     match (&entry.gist, &entry.answers) {
         (Gist::Response { outcome, .. }, Some(method)) if entry.is_sent => outcome.answer(method),
