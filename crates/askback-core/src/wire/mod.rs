@@ -3,20 +3,11 @@
 //! Internally, all messages have the types of the newest revision. [`read`] and [`read_outcome`]
 //! convert any revision's messages to them. Before a message is written, it is lowered: parts that
 //! the revision lacks are dropped or expressed otherwise (a resource link becomes text that names
-//! it). Members that a newer revision requires are added.
-//!
-//! Each revision except the newest has a file with its differences from the next newer one. A
-//! message is lowered step by step, from each revision to the one before. The last step, in every
-//! revision, is the list of its members (`members`): all others are dropped.
+//! it). Members that a newer revision requires are added. `lower` lists the members of each type
+//! with their revisions.
 
 mod degrade;
 mod lower;
-mod members;
-mod step;
-mod v2024_11_05;
-mod v2025_03_26;
-mod v2025_06_18;
-mod v2025_11_25;
 
 use alloc::{borrow::Cow, format, string::String, vec::Vec};
 
@@ -24,9 +15,6 @@ use serde::{Serialize, de::DeserializeOwned};
 use serde_json::value::RawValue;
 
 pub use lower::Lower;
-
-use members::MemberFilter;
-use step::LowerStep;
 
 use crate::{
     forms::Dialect,
@@ -101,16 +89,8 @@ pub fn read_outcome<T: DeserializeOwned>(
 /// question to open a link in a revision without links. The caller must prevent that.
 #[must_use]
 pub fn lower<T: Lower>(mut message: T, revision: Revision) -> T {
-    lower_in_place(&mut message, revision);
+    message.lower(revision);
     message
-}
-
-/// Like `lower`, in place.
-pub fn lower_in_place<T: Lower>(message: &mut T, revision: Revision) {
-    for step in steps(revision) {
-        message.lower(*step);
-    }
-    message.lower(&MemberFilter(revision));
 }
 
 /// Returns the form features of a revision.
@@ -233,58 +213,20 @@ pub fn write_forwarded(
     }
 }
 
-impl Method for ClientRequest {
-    const KIND: Kind = Kind::ClientRequest;
+macro_rules! method {
+    ($($name:ident)*) => {$(
+        impl Method for $name {
+            const KIND: Kind = Kind::$name;
 
-    #[inline]
-    fn parse(method: &str, params: Option<&RawValue>) -> Result<Self, ErrorObject> {
-        Self::parse(method, params)
-    }
+            #[inline]
+            fn parse(method: &str, params: Option<&RawValue>) -> Result<Self, ErrorObject> {
+                Self::parse(method, params)
+            }
+        }
+    )*};
 }
 
-impl Method for ServerRequest {
-    const KIND: Kind = Kind::ServerRequest;
-
-    #[inline]
-    fn parse(method: &str, params: Option<&RawValue>) -> Result<Self, ErrorObject> {
-        Self::parse(method, params)
-    }
-}
-
-impl Method for ClientNotification {
-    const KIND: Kind = Kind::ClientNotification;
-
-    #[inline]
-    fn parse(method: &str, params: Option<&RawValue>) -> Result<Self, ErrorObject> {
-        Self::parse(method, params)
-    }
-}
-
-impl Method for ServerNotification {
-    const KIND: Kind = Kind::ServerNotification;
-
-    #[inline]
-    fn parse(method: &str, params: Option<&RawValue>) -> Result<Self, ErrorObject> {
-        Self::parse(method, params)
-    }
-}
-
-/// The steps from the newest revision down to this one.
-fn steps(revision: Revision) -> &'static [&'static dyn LowerStep] {
-    const CHAIN: &[&dyn LowerStep] = &[
-        &v2025_11_25::RevisionStep,
-        &v2025_06_18::RevisionStep,
-        &v2025_03_26::RevisionStep,
-        &v2024_11_05::RevisionStep,
-    ];
-    match revision {
-        Revision::V2026_07_28 => &[],
-        Revision::V2025_11_25 => &CHAIN[..1],
-        Revision::V2025_06_18 => &CHAIN[..2],
-        Revision::V2025_03_26 => &CHAIN[..3],
-        Revision::V2024_11_05 => CHAIN,
-    }
-}
+method! { ClientRequest ServerRequest ClientNotification ServerNotification }
 
 /// Serializes a result for a completed task, as the request would have returned it.
 ///

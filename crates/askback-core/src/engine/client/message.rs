@@ -12,7 +12,7 @@ use crate::{
     },
     quote::excerpt,
     revision::Revision,
-    wire,
+    wire::{self, Lower},
 };
 
 /// A message to the server.
@@ -299,7 +299,7 @@ impl SentMeta {
 /// Serializes the members of a `_meta` in a revision, without the surrounding braces.
 fn members(meta: Meta, revision: Revision) -> String {
     let mut params = RequestParams { meta: meta.boxed() };
-    wire::lower_in_place(&mut params, revision);
+    params.lower(revision);
     let Some(meta) = params.meta() else {
         return String::new();
     };

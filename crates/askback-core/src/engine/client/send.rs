@@ -14,7 +14,7 @@ use crate::{
     jsonrpc::RequestId,
     protocol::{ClientRequest, EmptyResult, HasMeta, SKILLS_EXTENSION},
     revision::{Era, Kind},
-    wire,
+    wire::Lower,
 };
 
 impl Connection {
@@ -137,7 +137,7 @@ impl Connection {
         let message = match revision.era() {
             Era::Modern => {
                 // The request is only ever sent in this revision.
-                wire::lower_in_place(Arc::make_mut(&mut call.request), revision);
+                Arc::make_mut(&mut call.request).lower(revision);
                 let (profile, level) = (&self.profile, self.log_level);
                 let introduction = match &call.meta {
                     // A forwarded request carries its own client's description.
