@@ -5,6 +5,7 @@
 //! in the handshake revisions, per request in the stateless one. No code behind the entrance
 //! compares revisions.
 
+mod batches;
 #[cfg(feature = "client")]
 pub mod client;
 pub mod server;

@@ -1,16 +1,9 @@
 //! The handshake era: a session opened by `initialize`.
 
-use alloc::{
-    boxed::Box,
-    collections::{BTreeSet, VecDeque},
-    format,
-    string::String,
-    sync::Arc,
-    vec::Vec,
-};
+use alloc::{boxed::Box, collections::BTreeSet, format, string::String, sync::Arc, vec::Vec};
 
 use super::{
-    Call, Change, ClientLocation, Origin, Output, Profile, SessionChoices,
+    Call, Change, ClientLocation, Origin, Profile, SessionChoices,
     modern::{has_method, notification, tells, unsupported, write_notification},
     origin::{check_watched, known_capabilities, known_client, known_token},
 };
@@ -23,7 +16,7 @@ use crate::{
         InitializeParams, InitializeResult, InputRequest, JsonObject, LoggingLevel, RawJson,
         ServerNotification, ServerRequest, TraceContext,
     },
-    revision::{Era, Facts, Revision},
+    revision::{Era, Revision},
     wire,
 };
 
@@ -31,22 +24,15 @@ use crate::{
 const WATCHED_BYTES: usize = 64;
 
 /// The session that `initialize` opens.
-#[derive(Debug, Default)]
-pub(super) enum Session {
-    #[default]
-    New,
-    Open(Box<OpenSession>),
-}
-
 #[derive(Debug)]
-pub(super) struct OpenSession {
+pub(super) struct Session {
     /// The client. A request with a progress token or a trace has an origin of its own.
-    origin: Arc<Origin>,
+    pub(super) origin: Arc<Origin>,
     origin_bytes: usize,
     level: Option<LoggingLevel>,
     watched: BTreeSet<String>,
     watched_bytes: usize,
-    initialized: bool,
+    pub(super) initialized: bool,
 }
 
 pub(super) struct Sender<'a> {
@@ -60,95 +46,46 @@ pub(super) enum RequestOutcome {
 }
 
 impl Session {
-    pub(super) fn reopened(origin: Origin) -> Self {
-        Self::Open(Box::new(OpenSession {
+    pub(super) fn new(origin: Origin, initialized: bool) -> Self {
+        Self {
             origin_bytes: origin.kept_bytes(),
             origin: Arc::new(origin),
             level: None,
             watched: BTreeSet::new(),
             watched_bytes: 0,
-            // The client learned the session's id when it opened the session.
-            initialized: true,
-        }))
-    }
-
-    pub(super) fn is_open(&self) -> bool {
-        matches!(self, Self::Open(_))
-    }
-
-    pub(super) fn is_initialized(&self) -> bool {
-        matches!(self, Self::Open(open) if open.initialized)
-    }
-
-    /// Handles `notifications/initialized`. Returns whether a session is open.
-    pub(super) fn initialized(&mut self) -> bool {
-        match self {
-            Self::New => false,
-            Self::Open(open) => {
-                open.initialized = true;
-                true
-            }
-        }
-    }
-
-    pub(super) fn origin(&self) -> Option<&Arc<Origin>> {
-        match self {
-            Self::New => None,
-            Self::Open(open) => Some(&open.origin),
-        }
-    }
-
-    pub(super) fn revision(&self) -> Option<Revision> {
-        match self {
-            Self::New => None,
-            Self::Open(open) => Some(open.origin.revision),
+            initialized,
         }
     }
 
     pub(super) fn kept_bytes(&self) -> usize {
-        match self {
-            Self::New => 0,
-            Self::Open(open) => {
-                open.origin_bytes + open.watched_bytes + WATCHED_BYTES * open.watched.len()
-            }
-        }
+        self.origin_bytes + self.watched_bytes + WATCHED_BYTES * self.watched.len()
     }
 
-    pub(super) fn level(&self) -> Option<LoggingLevel> {
-        match self {
-            Self::New => None,
-            Self::Open(open) => open.level,
+    pub(super) fn choices(&self) -> SessionChoices {
+        SessionChoices {
+            level: self.level,
+            watched: self.watched.iter().cloned().collect(),
         }
     }
 
     pub(super) fn choose(&mut self, choices: SessionChoices, most: usize) {
-        if let Self::Open(open) = self {
-            open.level = choices.level;
-            open.watched.clear();
-            open.watched_bytes = 0;
-            for uri in choices.watched {
-                // The other process has the same limit, unless it is configured differently.
-                let _ = open.watch(&uri, most);
-            }
+        self.level = choices.level;
+        self.watched.clear();
+        self.watched_bytes = 0;
+        for uri in choices.watched {
+            // The other process has the same limit, unless it is configured differently.
+            let _ = self.watch(&uri, most);
         }
-    }
-
-    pub(super) fn facts(&self) -> Option<&'static Facts> {
-        self.revision().map(|revision| revision.facts())
     }
 
     /// Until the client sets a log level, debug messages are not sent.
     pub(super) fn wants_log(&self, level: LoggingLevel) -> bool {
-        match self {
-            Self::New => false,
-            Self::Open(open) => level >= open.level.unwrap_or(LoggingLevel::Info),
-        }
+        level >= self.level.unwrap_or(LoggingLevel::Info)
     }
 
     pub(super) fn wants(&self, profile: &Profile, changed: &Change) -> bool {
-        let Self::Open(open) = self else { return false };
         match changed {
-            Change::Resource(uri) => open.watched.contains(uri),
+            Change::Resource(uri) => self.watched.contains(uri),
             // Sessions have no notifications for these tasks.
             Change::Task(_) => false,
             _ => tells(&profile.capabilities, changed),
@@ -156,94 +93,59 @@ impl Session {
     }
 
     pub(super) fn watched(&self) -> impl Iterator<Item = &str> {
-        let open = match self {
-            Self::New => None,
-            Self::Open(open) => Some(open),
-        };
-        let watched = open.into_iter().flat_map(|open| &open.watched);
-        watched.map(String::as_str)
+        self.watched.iter().map(String::as_str)
     }
 
-    pub(super) fn changed(&self, profile: &Profile, changed: &Change, out: &mut VecDeque<Output>) {
-        let Self::Open(open) = self else { return };
-        if self.wants(profile, changed) {
-            let message = notification(changed, None)
-                .and_then(|told| write_notification(open.origin.revision, told));
-            out.extend(message.map(Output::Send));
-        }
+    pub(super) fn changed(&self, profile: &Profile, changed: &Change) -> Option<Vec<u8>> {
+        let told = notification(changed, None).filter(|_| self.wants(profile, changed))?;
+        write_notification(self.origin.revision, told)
     }
 
     pub(super) fn completed(&self, elicitation_id: String) -> Option<Vec<u8>> {
-        let Self::Open(open) = self else { return None };
         let params = ElicitationCompleteParams {
             elicitation_id,
             meta: None,
         };
         let notification = ServerNotification::ElicitationComplete(params);
-        write_notification(open.origin.revision, notification)
+        write_notification(self.origin.revision, notification)
     }
 
-    pub(super) fn handle_request(
+    fn handle_request(
         &mut self,
         profile: &Profile,
-        sender: &Sender<'_>,
         id: RequestId,
         request: ClientRequest,
     ) -> Result<RequestOutcome, ErrorObject> {
-        let request = match request {
-            ClientRequest::Initialize(params) if !self.is_open() => {
-                let (open, response) = initialize(profile, sender, &id, *params)?;
-                *self = Self::Open(Box::new(open));
-                return Ok(RequestOutcome::Response(response));
-            }
-            request => request,
-        };
-        let open = match (&mut *self, &request) {
-            (Self::New, ClientRequest::Ping(_)) => {
-                let revision = Revision::LATEST_LEGACY;
-                return Ok(RequestOutcome::Response(empty(revision, &id)));
-            }
-            (Self::New, _) => return Err(not_opened()),
-            (Self::Open(_), ClientRequest::Initialize(_)) => {
-                let why = "this session is initialized already, and a client initializes once; if a \
-                           bridge such as supergateway is in between, start it with `--stateful`, so \
-                           that each client has a session of its own, or connect without it";
-                return Err(ErrorObject::new(jsonrpc::INVALID_REQUEST, why));
-            }
-            (Self::Open(open), _) => open,
-        };
-        let revision = open.origin.revision;
+        let revision = self.origin.revision;
         if !has_method(revision, &request) {
             return Err(ErrorObject::method_not_found(request.method()));
         }
         match request {
             ClientRequest::Ping(_) => {}
             ClientRequest::SetLevel(ref params) if profile.capabilities.logging.is_some() => {
-                open.level = Some(params.level);
+                self.level = Some(params.level);
             }
             ClientRequest::Subscribe(ref params) if watches(profile) => {
                 check_watched(&params.uri, &profile.limits)?;
-                open.watch(&params.uri, profile.limits.server.subscriptions)?;
+                self.watch(&params.uri, profile.limits.server.subscriptions)?;
             }
             ClientRequest::Unsubscribe(ref params) if watches(profile) => {
-                open.unwatch(&params.uri);
+                self.unwatch(&params.uri);
             }
             ClientRequest::SetLevel(_)
             | ClientRequest::Subscribe(_)
             | ClientRequest::Unsubscribe(_) => {
                 return Err(ErrorObject::method_not_found(request.method()));
             }
-            request => return open.call(profile, id, request).map(RequestOutcome::Call),
+            request => return self.call(profile, id, request).map(RequestOutcome::Call),
         }
         // The server behind this one must know the client's choice.
         if profile.forwards && !matches!(request, ClientRequest::Ping(_)) {
-            return open.call(profile, id, request).map(RequestOutcome::Call);
+            return self.call(profile, id, request).map(RequestOutcome::Call);
         }
         Ok(RequestOutcome::Response(empty(revision, &id)))
     }
-}
 
-impl OpenSession {
     fn call(
         &self,
         profile: &Profile,
@@ -288,6 +190,35 @@ impl OpenSession {
     }
 }
 
+/// Handles a request of the handshake era. `initialize` opens the session.
+pub(super) fn handle_request(
+    session: &mut Option<Box<Session>>,
+    profile: &Profile,
+    sender: &Sender<'_>,
+    id: RequestId,
+    request: ClientRequest,
+) -> Result<RequestOutcome, ErrorObject> {
+    match (session.as_deref_mut(), request) {
+        (None, ClientRequest::Initialize(params)) => {
+            let (opened, response) = initialize(profile, sender, &id, *params)?;
+            *session = Some(Box::new(opened));
+            Ok(RequestOutcome::Response(response))
+        }
+        (None, ClientRequest::Ping(_)) => {
+            let revision = Revision::LATEST_LEGACY;
+            Ok(RequestOutcome::Response(empty(revision, &id)))
+        }
+        (None, _) => Err(not_opened()),
+        (Some(_), ClientRequest::Initialize(_)) => {
+            let why = "this session is initialized already, and a client initializes once; if a \
+                       bridge such as supergateway is in between, start it with `--stateful`, so \
+                       that each client has a session of its own, or connect without it";
+            Err(ErrorObject::new(jsonrpc::INVALID_REQUEST, why))
+        }
+        (Some(session), request) => session.handle_request(profile, id, request),
+    }
+}
+
 /// Chooses the revision that the client requested, or else the newest one with a handshake
 /// (2025-11-25, basic/lifecycle, Version Negotiation).
 fn initialize(
@@ -295,7 +226,7 @@ fn initialize(
     sender: &Sender<'_>,
     id: &RequestId,
     params: InitializeParams,
-) -> Result<(OpenSession, Vec<u8>), ErrorObject> {
+) -> Result<(Session, Vec<u8>), ErrorObject> {
     let wish = params.protocol_version.parse::<Revision>().ok();
     let mut spoken = profile
         .revisions
@@ -325,15 +256,8 @@ fn initialize(
         trace: None,
         attachment: None,
     };
-    let open = OpenSession {
-        origin_bytes: origin.kept_bytes(),
-        origin: Arc::new(origin),
-        level: None,
-        watched: BTreeSet::new(),
-        watched_bytes: 0,
-        initialized: false,
-    };
-    Ok((open, wire::write_result(revision, id, result, None)))
+    let response = wire::write_result(revision, id, result, None);
+    Ok((Session::new(origin, false), response))
 }
 
 /// Writes a question as a request that the client supports. Returns the lowered form, if it is a

@@ -9,7 +9,6 @@ mod received_message;
 mod tasks;
 
 use alloc::{
-    borrow::ToOwned,
     boxed::Box,
     collections::{BTreeMap, VecDeque},
     format,
@@ -33,6 +32,7 @@ use self::{
     modern::too_many,
     origin::id_bytes,
 };
+use super::batches::Batches;
 use crate::{
     ask::{CheckedRequest, Principal},
     forms::LoweredForm,
@@ -136,15 +136,14 @@ pub struct Connection {
     profile: Arc<Profile>,
     principal: Option<Arc<Principal>>,
     place: ClientLocation,
-    session: Session,
+    session: Option<Box<Session>>,
     subscriptions: Vec<OpenSubscription>,
     calls: BTreeMap<RequestId, RunningCall>,
     asks: BTreeMap<AskId, Option<LoweredForm>>,
     /// Questions that wait until the client is initialized.
     held: Vec<DelayedQuestion>,
     next_ask: i64,
-    batches: BTreeMap<u64, Batch>,
-    next_batch: u64,
+    batches: Batches,
     out: VecDeque<Output>,
     /// The client's description in its last requests.
     known: Option<Arc<KnownClient>>,
@@ -187,13 +186,6 @@ struct DelayedQuestion {
     message: Vec<u8>,
 }
 
-/// The responses to a batch are sent together (2025-03-26, basic/index, Batching).
-#[derive(Debug, Default)]
-struct Batch {
-    open: usize,
-    responses: Vec<Vec<u8>>,
-}
-
 impl Connection {
     #[must_use]
     pub fn new(profile: Arc<Profile>) -> Self {
@@ -201,14 +193,13 @@ impl Connection {
             profile,
             principal: None,
             place: ClientLocation::default(),
-            session: Session::default(),
+            session: None,
             subscriptions: Vec::new(),
             calls: BTreeMap::new(),
             asks: BTreeMap::new(),
             held: Vec::new(),
             next_ask: 0,
-            batches: BTreeMap::new(),
-            next_batch: 0,
+            batches: Batches::default(),
             out: VecDeque::new(),
             known: None,
             unknown: 0,
@@ -231,7 +222,7 @@ impl Connection {
     /// Returns what another process needs to serve this session, once it is open.
     #[must_use]
     pub fn seed(&self) -> Option<SessionSeed> {
-        let origin = self.session.origin()?;
+        let origin = &self.session.as_ref()?.origin;
         Some(SessionSeed {
             revision: origin.revision.as_str().into(),
             client: origin.client.clone(),
@@ -259,23 +250,24 @@ impl Connection {
             trace: None,
             attachment: None,
         };
-        self.session = Session::reopened(origin);
+        // The client learned the session's id when it opened the session.
+        self.session = Some(Box::new(Session::new(origin, true)));
         Some(self)
     }
 
     /// Returns what the client of the session has configured.
     #[must_use]
     pub fn choices(&self) -> SessionChoices {
-        SessionChoices {
-            level: self.session.level(),
-            watched: self.session.watched().map(str::to_owned).collect(),
-        }
+        let session = self.session.as_ref();
+        session.map(|session| session.choices()).unwrap_or_default()
     }
 
     /// Replaces the configuration of the session with the one from another process.
     pub fn choose(&mut self, choices: SessionChoices) {
         let most = self.profile.limits.server.subscriptions;
-        self.session.choose(choices, most);
+        if let Some(session) = &mut self.session {
+            session.choose(choices, most);
+        }
     }
 
     /// Forgets a request without a response, because another process sends the response.
@@ -290,7 +282,7 @@ impl Connection {
 
     #[must_use]
     pub fn session_client(&self) -> Option<&Arc<Origin>> {
-        self.session.origin()
+        self.session.as_ref().map(|session| &session.origin)
     }
 
     pub fn poll(&mut self) -> Option<Output> {
@@ -331,14 +323,14 @@ impl Connection {
     #[must_use]
     pub fn kept_bytes(&self) -> usize {
         let calls = self.calls.keys().map(|id| CALL_BYTES + id_bytes(id));
-        let batches = self.batches.values().flat_map(|batch| &batch.responses);
         let subscriptions = self.subscriptions.iter().map(OpenSubscription::kept_bytes);
         let held = self.held.iter().map(|held| held.message.len());
-        self.session.kept_bytes()
+        let session = self.session.as_ref().map(|session| session.kept_bytes());
+        session.unwrap_or_default()
             + calls.sum::<usize>()
             + self.asks.len() * ASK_BYTES
             + held.sum::<usize>()
-            + batches.map(Vec::len).sum::<usize>()
+            + self.batches.bytes()
             + subscriptions.sum::<usize>()
             + self.known.as_ref().map_or(0, |known| known.kept_bytes())
     }
@@ -346,7 +338,7 @@ impl Connection {
     /// Returns the negotiated revision, once there is one.
     #[must_use]
     pub fn revision(&self) -> Option<Revision> {
-        self.session.revision()
+        self.session_client().map(|origin| origin.revision)
     }
 
     /// Takes the serialized response to a request. Ignored if the request was cancelled.
@@ -375,7 +367,8 @@ impl Connection {
             return false;
         };
         if running.origin.revision.facts().set_level {
-            self.session.wants_log(level)
+            let session = self.session.as_ref();
+            session.is_some_and(|session| session.wants_log(level))
         } else {
             running.origin.log_level.is_some_and(|least| level >= least)
         }
@@ -393,7 +386,7 @@ impl Connection {
 
     /// Asks the client of a session, outside of any request. Returns `None` if no session is open.
     pub fn ask_in_session(&mut self, key: &str, question: CheckedRequest) -> Option<AskId> {
-        let origin = Arc::clone(self.session.origin()?);
+        let origin = Arc::clone(self.session_client()?);
         Some(self.send_question(None, &origin, key, question))
     }
 
@@ -409,7 +402,7 @@ impl Connection {
         let id = RequestId::Number(self.next_ask);
         let (lowered, message) = write_lowered(to, &id, key, question.into_inner());
         self.asks.insert(ask, lowered);
-        if self.session.is_initialized() {
+        if self.session.as_ref().is_some_and(|it| it.initialized) {
             self.out.push_back(question_output(call, message));
         } else {
             self.held.push(DelayedQuestion { ask, call, message });
@@ -424,9 +417,9 @@ impl Connection {
             ServerNotification::Message(params) => Some(params.level),
             _ => None,
         };
-        let revision = match self.session.revision() {
-            Some(_) if level.is_some_and(|level| !self.session.wants_log(level)) => return,
-            Some(revision) => revision,
+        let revision = match &self.session {
+            Some(session) if level.is_some_and(|level| !session.wants_log(level)) => return,
+            Some(session) => session.origin.revision,
             None => {
                 let wants = |to: &&Arc<Origin>| match (level, to.log_level) {
                     (Some(level), Some(least)) => level >= least,
@@ -463,27 +456,31 @@ impl Connection {
     /// Notifies the client that the user has finished at a link, if the revision has such a
     /// notification (2025-11-25, client/elicitation, Completion Notifications).
     pub fn complete_elicitation(&mut self, elicitation_id: String) {
-        let message = self.session.completed(elicitation_id);
+        let session = self.session.as_ref();
+        let message = session.and_then(|session| session.completed(elicitation_id));
         self.out.extend(message.map(Output::Send));
     }
 
     #[must_use]
     pub fn wants(&self, changed: &Change) -> bool {
         let mut subscriptions = self.subscriptions.iter();
-        self.session.wants(&self.profile, changed)
+        let mut sessions = self.session.iter();
+        sessions.any(|session| session.wants(&self.profile, changed))
             || subscriptions.any(|subscription| subscription.wants(changed))
     }
 
     pub fn watched(&self) -> impl Iterator<Item = &str> {
-        self.session.watched()
+        self.session.iter().flat_map(|session| session.watched())
     }
 
     pub fn changed(&mut self, changed: &Change) {
-        self.session.changed(&self.profile, changed, &mut self.out);
+        let session = self.session.as_ref();
+        let told = session.and_then(|session| session.changed(&self.profile, changed));
         let subscriptions = self.subscriptions.iter();
         let wanting = subscriptions.filter(|subscription| subscription.wants(changed));
         let messages = wanting.filter_map(|subscription| subscription.changed(changed));
-        self.out.extend(messages.map(Output::Send));
+        self.out
+            .extend(told.into_iter().chain(messages).map(Output::Send));
     }
 
     /// Notifies the client of a task's status, if it subscribed.
@@ -526,21 +523,12 @@ impl Connection {
     }
 
     fn handle_batch(&mut self, messages: Vec<Result<Message, MalformedMessage>>) {
-        if !self.session.facts().is_some_and(|facts| facts.batches) {
+        if !self.revision().is_some_and(|it| it.facts().batches) {
             self.out
                 .push_back(Output::Send(jsonrpc::write_error(None, &no_batches())));
             return;
         }
-        let number = self.next_batch;
-        self.next_batch += 1;
-        // The batch itself counts as one open request while it is being read.
-        self.batches.insert(
-            number,
-            Batch {
-                open: 1,
-                responses: Vec::new(),
-            },
-        );
+        let number = self.batches.begin(0);
         for message in messages {
             match message {
                 Ok(message) => {
@@ -550,7 +538,7 @@ impl Connection {
                 Err(malformed) => self.handle_malformed(&malformed, Some(number)),
             }
         }
-        let batch = self.close_in_batch(number);
+        let batch = self.batches.close(number);
         self.out.extend(batch.map(Output::Send));
     }
 
@@ -580,10 +568,10 @@ impl Connection {
             return;
         }
         let response = jsonrpc::write_error(malformed.id.as_ref(), &malformed.error);
-        match batch.and_then(|number| self.batches.get_mut(&number)) {
-            Some(batch) => batch.responses.push(response),
-            None => self.out.push_back(Output::Send(response)),
+        if let Some(batch) = batch {
+            self.batches.expect(batch);
         }
+        self.send_response(response, batch);
     }
 
     fn handle_request(
@@ -592,8 +580,8 @@ impl Connection {
         request: Result<ReceivedRequest, ErrorObject>,
         batch: Option<u64>,
     ) {
-        if let Some(batch) = batch.and_then(|number| self.batches.get_mut(&number)) {
-            batch.open += 1;
+        if let Some(batch) = batch {
+            self.batches.expect(batch);
         }
         match self.route(id, request, batch) {
             Ok(Some(response)) => self.send_response(response, batch),
@@ -620,7 +608,7 @@ impl Connection {
             ));
         }
         let received = request?;
-        let call = match modern::era_of(&received, &self.profile, self.session.is_open()) {
+        let call = match modern::era_of(&received, &self.profile, self.session.is_some()) {
             // A subscription would keep its batch open forever.
             Era::Modern if batch.is_some() => return Err(no_batches()),
             Era::Modern => {
@@ -680,20 +668,21 @@ impl Connection {
                     self.out.push_back(Output::StrayCancel(id));
                     return;
                 };
-                let batch = running.batch.and_then(|number| self.close_in_batch(number));
+                let batch = running.batch.and_then(|number| self.batches.close(number));
                 let batch = batch.map(|batch| Output::Batch(id.clone(), batch));
                 self.out.extend(batch);
                 self.out.push_back(Output::Cancel(id, reason));
             }
             Ok(ClientNotification::Initialized(_)) => {
-                if self.session.initialized() {
+                if let Some(session) = &mut self.session {
+                    session.initialized = true;
                     let held = core::mem::take(&mut self.held).into_iter();
                     self.out
                         .extend(held.map(|held| question_output(held.call, held.message)));
                 }
             }
             Ok(ClientNotification::RootsListChanged(_)) => {
-                let origin = self.session.origin().cloned();
+                let origin = self.session_client().cloned();
                 self.out.extend(origin.map(Output::RootsChanged));
             }
             Ok(_) | Err(_) => {}
@@ -709,8 +698,7 @@ impl Connection {
             principal: self.principal.as_ref(),
             place: self.place,
         };
-        self.session
-            .handle_request(&self.profile, &sender, id, request)
+        legacy::handle_request(&mut self.session, &self.profile, &sender, id, request)
     }
 
     fn subscription(&self, id: &RequestId) -> Option<usize> {
@@ -746,26 +734,11 @@ impl Connection {
     }
 
     fn send_response(&mut self, response: Vec<u8>, batch: Option<u64>) {
-        match batch.and_then(|number| self.batches.get_mut(&number).map(|batch| (number, batch))) {
-            Some((number, batch)) => {
-                batch.responses.push(response);
-                let batch = self.close_in_batch(number);
-                self.out.extend(batch.map(Output::Send));
-            }
-            None => self.out.push_back(Output::Send(response)),
-        }
-    }
-
-    /// Ends one request of a batch. Returns the responses when the batch is complete, unless there
-    /// are none.
-    fn close_in_batch(&mut self, number: u64) -> Option<Vec<u8>> {
-        let batch = self.batches.get_mut(&number)?;
-        batch.open -= 1;
-        if batch.open > 0 {
-            return None;
-        }
-        let responses = self.batches.remove(&number)?.responses;
-        (!responses.is_empty()).then(|| jsonrpc::write_batch(&responses))
+        let message = match batch {
+            Some(batch) => self.batches.respond(batch, response),
+            None => Some(response),
+        };
+        self.out.extend(message.map(Output::Send));
     }
 }
 
