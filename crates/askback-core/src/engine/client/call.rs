@@ -10,9 +10,8 @@ use alloc::{
 use core::time::Duration;
 
 use super::{
-    Profile, QuestionId,
-    message::response_json,
-    question::{PendingQuestion, link_bytes},
+    QuestionId,
+    question::link_bytes,
     task::RemoteTask,
     timing::{CallTimer, Timeouts},
 };
@@ -20,10 +19,8 @@ use crate::{
     jsonrpc::ErrorObject,
     limits::Limits,
     protocol::{
-        CallTarget, ClientRequest, ElicitAction, ElicitUrlParams, HasMeta, InputResponse,
-        InputResponses, Meta,
+        CallTarget, ClientRequest, ElicitUrlParams, HasMeta, InputResponses, Meta, RawJson,
     },
-    revision::Revision,
 };
 
 #[derive(Debug)]
@@ -60,7 +57,7 @@ pub(super) enum Stage {
     Ready,
     Sent(SentRound),
     /// The host is being asked; then the next round is sent.
-    Asking(RoundQuestions),
+    Asking(AskedRound),
     /// The server wants another round without a question, at this time.
     Pausing(Duration),
     Task(Box<RemoteTask>),
@@ -76,24 +73,15 @@ pub(super) struct SentRound {
     pub(super) context: u64,
 }
 
-#[derive(Debug)]
-pub(super) enum RoundQuestions {
-    Questions {
-        state: Option<String>,
-        asked: Vec<PendingQuestion>,
-    },
-    /// The links of a -32042 error, asked one by one.
-    Links {
-        asked: PendingQuestion,
-        rest: alloc::vec::IntoIter<ElicitUrlParams>,
-    },
-}
-
-#[derive(Debug)]
-pub(super) enum AnswerStep {
-    Wait,
-    Ask(ElicitUrlParams),
-    Send,
+/// A round that the host is asked for.
+#[derive(Debug, Default)]
+pub(super) struct AskedRound {
+    /// The state for the next round.
+    pub(super) state: Option<String>,
+    /// The answers with their keys.
+    pub(super) answers: BTreeMap<QuestionId, (String, RawJson)>,
+    /// The links to ask for after the open one.
+    pub(super) links: alloc::vec::IntoIter<ElicitUrlParams>,
 }
 
 impl Call {
@@ -210,75 +198,12 @@ impl Call {
     pub(super) fn is_subscription(&self) -> bool {
         matches!(*self.request, ClientRequest::Listen(_))
     }
-
-    pub(super) fn answer(
-        &mut self,
-        question: QuestionId,
-        answer: InputResponse,
-        revision: Revision,
-        profile: &Profile,
-    ) -> Result<AnswerStep, Refusal> {
-        let Stage::Asking(asking) = &mut self.stage else {
-            return Ok(AnswerStep::Wait);
-        };
-        match asking {
-            RoundQuestions::Links { asked, rest } => {
-                let answer = asked.check(answer, profile).map_err(Refusal::Host)?;
-                if let InputResponse::Elicit(answer) = answer
-                    && answer.action != ElicitAction::Accept
-                {
-                    return Err(Refusal::NotOpened);
-                }
-                Ok(rest.next().map_or(AnswerStep::Send, AnswerStep::Ask))
-            }
-            RoundQuestions::Questions { state, asked } => {
-                let Some(mine) = asked.iter_mut().find(|asked| asked.id == question) else {
-                    return Ok(AnswerStep::Wait);
-                };
-                mine.answer = Some(mine.check(answer, profile).map_err(Refusal::Host)?);
-                if asked.iter().any(|asked| asked.answer.is_none()) {
-                    return Ok(AnswerStep::Wait);
-                }
-                let responses = asked
-                    .drain(..)
-                    .filter_map(|asked| Some((asked.key?, response_json(asked.answer?, revision))))
-                    .collect();
-                let state = state.take();
-                self.set_round(Some(responses), state);
-                Ok(AnswerStep::Send)
-            }
-        }
-    }
 }
 
-#[derive(Debug)]
-pub(super) enum Refusal {
-    Host(String),
-    NotOpened,
-}
-
-impl RoundQuestions {
+impl AskedRound {
     pub(super) fn bytes(&self) -> usize {
-        match self {
-            Self::Questions { state, asked } => {
-                let asked: usize = asked.iter().map(|asked| asked.bytes).sum();
-                asked + state.as_ref().map_or(0, String::len)
-            }
-            Self::Links { asked, rest } => {
-                asked.bytes + rest.as_slice().iter().map(link_bytes).sum::<usize>()
-            }
-        }
-    }
-
-    pub(super) fn open(&self) -> impl Iterator<Item = QuestionId> {
-        let asked = match self {
-            Self::Questions { asked, .. } => asked.as_slice(),
-            Self::Links { asked, .. } => core::slice::from_ref(asked),
-        };
-        asked
-            .iter()
-            .filter(|asked| asked.answer.is_none())
-            .map(|asked| asked.id)
+        let links: usize = self.links.as_slice().iter().map(link_bytes).sum();
+        links + self.state.as_ref().map_or(0, String::len)
     }
 }
 

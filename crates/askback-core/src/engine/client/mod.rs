@@ -43,6 +43,7 @@ use self::{
     call::{Call, Calls},
     message::LastIntroduction,
     opening::{Context, Opening, OpeningStep},
+    question::PendingQuestion,
     session::Session,
     timing::RateLimiter,
 };
@@ -120,8 +121,7 @@ pub struct Connection {
     carrier: Carrier,
     calls: Calls,
     sent: BTreeMap<i64, CallId>,
-    /// The call of each question; `None` for the questions of a session.
-    asked: BTreeMap<QuestionId, CallId>,
+    questions: BTreeMap<QuestionId, PendingQuestion>,
     cache: Cache,
     /// See [`Connection::set_authorization_context`].
     authorization_context: u64,
@@ -158,7 +158,7 @@ impl Connection {
             carrier: Carrier::Stream,
             calls: Calls::default(),
             sent: BTreeMap::new(),
-            asked: BTreeMap::new(),
+            questions: BTreeMap::new(),
             cache: Cache::new(&limits.client),
             authorization_context: 0,
             asks: RateLimiter::new(limits.client.asks, limits.client.asks_window),
@@ -256,12 +256,11 @@ impl Connection {
                 return self.close(ClientError::Crashed(end.clone()));
             }
             State::Modern => {}
-            State::Legacy(session) => {
-                let mut questions = session.questions().peekable();
-                if questions.peek().is_some() {
-                    self.out.push_back(Output::Event(Event::QuestionsLost));
+            State::Legacy(_) => {
+                if self.session_asks() {
+                    self.event(Event::QuestionsLost);
                 }
-                self.out.extend(questions.map(Output::Withdraw));
+                self.withdraw(PendingQuestion::is_of_session);
             }
         }
         // Changes were not reported while the transport was gone.
@@ -386,7 +385,7 @@ impl Connection {
         let Some(call) = self.calls.remove(id) else {
             return;
         };
-        self.leave(&call);
+        self.leave(id, &call);
         if let Some(sent) = call.sent() {
             self.write_cancelled(sent.id, "the caller no longer waits for the result");
         }
@@ -400,9 +399,16 @@ impl Connection {
         answer: Result<InputResponse, ErrorObject>,
         now: Duration,
     ) {
-        match self.asked.remove(&question) {
-            Some(call) => self.answer_call(call, question, answer, now),
-            None => self.answer_session(question, answer, now),
+        let Some(asked) = self.questions.remove(&question) else {
+            return;
+        };
+        match asked.call {
+            Some(call) if !asked.is_of_session() => {
+                if let Err(error) = self.answer_call(call, question, asked, answer, now) {
+                    self.give_up(call, error);
+                }
+            }
+            _ => self.answer_session(asked, answer, now),
         }
     }
 

@@ -1,20 +1,24 @@
 //! Checks questions before the host sees them, and answers before they are sent.
 
 use alloc::{
+    borrow::ToOwned,
     boxed::Box,
     format,
     string::{String, ToString},
 };
 
-use super::{CallId, CallTarget, Greeting, Profile};
+use super::{
+    CallId, CallTarget, ClientError, Connection, Output, Profile,
+    call::{Call, Stage},
+};
 use crate::{
     ask::sampling::check_balance,
     forms::{FieldKind, FormSchema},
-    jsonrpc::ErrorObject,
+    jsonrpc::{ErrorObject, RequestId},
     limits::Limits,
     protocol::{
-        CreateMessageParams, ElicitAction, ElicitParams, ElicitResult, ElicitUrlParams,
-        Implementation, InputRequest, InputResponse, ListRootsResult, RawJson, Root,
+        CreateMessageParams, ElicitAction, ElicitParams, ElicitResult, ElicitUrlParams, HasMeta,
+        Implementation, InputRequest, InputResponse, ListRootsResult, Meta, RawJson, Root,
         ToolChoiceMode,
     },
     revision::Facts,
@@ -224,53 +228,85 @@ fn check_roots(answer: ListRootsResult) -> Result<ListRootsResult, String> {
     Ok(answer)
 }
 
+/// A question that the host has not answered yet.
 #[derive(Debug)]
 pub(super) struct PendingQuestion {
-    pub(super) id: QuestionId,
-    pub(super) key: Option<String>,
+    /// Its call, if known.
+    pub(super) call: Option<CallId>,
+    pub(super) source: QuestionSource,
     pub(super) request: InputRequest,
     pub(super) bytes: usize,
-    pub(super) answer: Option<InputResponse>,
+}
+
+/// Where a question came from, and its answer goes.
+#[derive(Debug)]
+pub(super) enum QuestionSource {
+    /// The result of a round or a task, with this key.
+    Result(String),
+    /// A -32042 error. The call asks for its links one by one.
+    Link,
+    /// A request of the server on its session.
+    Session { id: RequestId, batch: Option<u64> },
 }
 
 impl PendingQuestion {
-    pub(super) fn link(id: QuestionId, link: ElicitUrlParams) -> Self {
-        let bytes = link_bytes(&link);
-        Self {
-            id,
-            key: None,
-            request: InputRequest::Elicit(ElicitParams::Url(link)),
-            bytes,
-            answer: None,
-        }
-    }
-
-    pub(super) fn question(
-        &self,
-        greeting: &Greeting,
-        call: CallId,
-        target: Option<CallTarget>,
-        retried: bool,
-    ) -> Box<HostQuestion> {
-        Box::new(HostQuestion {
-            server: greeting.server.clone(),
-            call: Some(call),
-            target,
-            key: self.key.clone(),
-            request: self.request.clone(),
-            retried,
-        })
+    pub(super) fn is_of_session(&self) -> bool {
+        matches!(self.source, QuestionSource::Session { .. })
     }
 
     pub(super) fn check(
         &self,
         answer: InputResponse,
         profile: &Profile,
-    ) -> Result<InputResponse, String> {
-        check_answer(&self.request, answer, profile).map_err(|why| match &self.key {
-            Some(key) => format!("its answer to {key:?} cannot be sent: {why}"),
-            None => format!("its answer cannot be sent: {why}"),
+    ) -> Result<InputResponse, ClientError> {
+        check_answer(&self.request, answer, profile).map_err(|why| {
+            ClientError::Host(match &self.source {
+                QuestionSource::Result(key) => {
+                    format!("its answer to {key:?} cannot be sent: {why}")
+                }
+                _ => format!("its answer cannot be sent: {why}"),
+            })
         })
+    }
+}
+
+impl Connection {
+    /// Asks the host. The stage of the call says whether it is sent again after the answer.
+    pub(super) fn ask_host(&mut self, asked: PendingQuestion) {
+        self.last_question += 1;
+        let id = QuestionId(self.last_question);
+        let call = asked.call.and_then(|id| self.calls.get(id));
+        let key = match &asked.source {
+            QuestionSource::Result(key) => Some(key.clone()),
+            QuestionSource::Link => None,
+            // An askback server sends a key with its question.
+            QuestionSource::Session { .. } => {
+                let key = asked.request.meta().and_then(Meta::ask_key);
+                key.map(ToOwned::to_owned)
+            }
+        };
+        let greeting = self.greeting.as_ref();
+        let question = HostQuestion {
+            server: greeting.and_then(|greeting| greeting.server.clone()),
+            call: asked.call,
+            target: call.and_then(Call::target),
+            key,
+            request: asked.request.clone(),
+            retried: call.is_some_and(|call| matches!(call.stage, Stage::Asking(_))),
+        };
+        self.questions.insert(id, asked);
+        self.out.push_back(Output::Ask(id, Box::new(question)));
+    }
+
+    pub(super) fn withdraw(&mut self, is_gone: impl Fn(&PendingQuestion) -> bool) {
+        let out = &mut self.out;
+        self.questions.retain(|id, asked| {
+            let is_gone = is_gone(asked);
+            if is_gone {
+                out.push_back(Output::Withdraw(*id));
+            }
+            !is_gone
+        });
     }
 }
 

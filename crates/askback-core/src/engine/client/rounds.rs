@@ -6,16 +6,17 @@ use core::time::Duration;
 use serde_json::value::RawValue;
 
 use super::{
-    CallId, ClientError, Connection, Output, QuestionId, State,
+    CallId, ClientError, Connection, QuestionId, State,
     cache::{Key, StaleResult},
-    call::{AnswerStep, Refusal, RoundQuestions, Stage},
-    question::{PendingQuestion, admit, link_bytes, size},
+    call::{AskedRound, Stage},
+    message::response_json,
+    question::{PendingQuestion, QuestionSource, admit, link_bytes, size},
 };
 use crate::{
     jsonrpc::{ErrorObject, INVALID_PARAMS},
     protocol::{
-        ElicitUrlParams, InputRequest, InputRequests, InputRequiredResult, InputResponse, Outcome,
-        UrlElicitationRequired, codes, reason,
+        ElicitAction, ElicitParams, ElicitUrlParams, InputRequest, InputRequests,
+        InputRequiredResult, InputResponse, Outcome, UrlElicitationRequired, codes, reason,
     },
     revision::Revision,
 };
@@ -161,24 +162,33 @@ impl Connection {
         let mut asked = Vec::with_capacity(questions.len());
         let mut bytes = state.as_ref().map_or(0, String::len);
         for (key, request) in questions {
-            let question = self.admit_question(&key, request, bytes, now)?;
+            let question = self.admit_question(id, key, request, bytes, now)?;
             bytes += question.bytes;
             asked.push(question);
         }
-        self.ask(id, RoundQuestions::Questions { state, asked });
+        if let Some(call) = self.calls.get_mut(id) {
+            call.stage = Stage::Asking(AskedRound {
+                state,
+                ..AskedRound::default()
+            });
+        }
+        asked
+            .into_iter()
+            .for_each(|question| self.ask_host(question));
         Ok(())
     }
 
-    /// Checks a question for the host. `bytes` is the size of the questions that are checked but
+    /// Checks a question for the host. `beside` is the size of the questions that are checked but
     /// not asked yet.
     pub(super) fn admit_question(
         &mut self,
-        key: &str,
+        call: CallId,
+        key: String,
         mut request: InputRequest,
         beside: usize,
         now: Duration,
     ) -> Result<PendingQuestion, ClientError> {
-        self.check_question(key, &mut request)?;
+        self.check_question(&key, &mut request)?;
         if !self.asks.admit(now) {
             return Err(ClientError::QuestionRefused(self.refuse_flood()));
         }
@@ -186,11 +196,10 @@ impl Connection {
         self.find_room(beside + bytes)
             .map_err(ClientError::QuestionRefused)?;
         Ok(PendingQuestion {
-            id: self.next_question(),
-            key: Some(key.to_owned()),
+            call: Some(call),
+            source: QuestionSource::Result(key),
             request,
             bytes,
-            answer: None,
         })
     }
 
@@ -215,16 +224,16 @@ impl Connection {
     ///
     /// Returns the error for the server.
     pub(super) fn find_room(&mut self, bytes: usize) -> Result<(), ErrorObject> {
+        let asked: usize = self.questions.values().map(|asked| asked.bytes).sum();
         let of_calls = self.calls.iter().map(|(_, call)| match &call.stage {
-            Stage::Asking(asking) => asking.bytes(),
-            Stage::Task(held) => held.question_bytes(),
-            Stage::Ready | Stage::Sent(_) | Stage::Pausing(_) => 0,
+            Stage::Asking(round) => round.bytes(),
+            _ => 0,
         });
         let of_session = match &self.state {
-            State::Legacy(session) => session.question_bytes(),
+            State::Legacy(session) => session.batch_bytes(),
             _ => 0,
         };
-        let kept = of_calls.sum::<usize>().saturating_add(of_session);
+        let kept = of_calls.sum::<usize>() + asked + of_session;
         let most = self.profile.limits.client.question_bytes;
         if kept.saturating_add(bytes) <= most {
             return Ok(());
@@ -247,26 +256,38 @@ impl Connection {
         self.count_round(id, links.len())?;
         self.find_room(links.iter().map(link_bytes).sum())
             .map_err(ClientError::QuestionRefused)?;
-        let mut rest = links.into_iter();
-        match rest.next() {
-            Some(link) => self.ask_link(id, link, rest, now),
-            None => Ok(()),
+        if let Some(call) = self.calls.get_mut(id) {
+            call.stage = Stage::Asking(AskedRound {
+                links: links.into_iter(),
+                ..AskedRound::default()
+            });
         }
+        self.ask_next_link(id, now)
     }
 
-    fn ask_link(
-        &mut self,
-        id: CallId,
-        link: ElicitUrlParams,
-        rest: alloc::vec::IntoIter<ElicitUrlParams>,
-        now: Duration,
-    ) -> Result<(), ClientError> {
+    /// Asks to open the next link. After the last one, the call is sent again.
+    fn ask_next_link(&mut self, id: CallId, now: Duration) -> Result<(), ClientError> {
+        let Some(call) = self.calls.get_mut(id) else {
+            return Ok(());
+        };
+        let next = match &mut call.stage {
+            Stage::Asking(round) => round.links.next(),
+            _ => None,
+        };
+        let Some(link) = next else {
+            self.send(id, now);
+            return Ok(());
+        };
         if !self.asks.admit(now) {
             return Err(ClientError::QuestionRefused(self.refuse_flood()));
         }
         self.remember_link(&link);
-        let asked = PendingQuestion::link(self.next_question(), link);
-        self.ask(id, RoundQuestions::Links { asked, rest });
+        self.ask_host(PendingQuestion {
+            call: Some(id),
+            source: QuestionSource::Link,
+            bytes: link_bytes(&link),
+            request: InputRequest::Elicit(ElicitParams::Url(link)),
+        });
         Ok(())
     }
 
@@ -321,75 +342,52 @@ impl Connection {
         Ok(())
     }
 
-    fn ask(&mut self, id: CallId, asking: RoundQuestions) {
-        let (Some(call), Some(greeting)) = (self.calls.get_mut(id), &self.greeting) else {
-            return;
-        };
-        let asked = match &asking {
-            RoundQuestions::Questions { asked, .. } => asked.as_slice(),
-            RoundQuestions::Links { asked, .. } => core::slice::from_ref(asked),
-        };
-        for asked in asked {
-            self.asked.insert(asked.id, id);
-            let question = asked.question(greeting, id, call.target(), true);
-            self.out.push_back(Output::Ask(asked.id, question));
-        }
-        call.stage = Stage::Asking(asking);
-    }
-
+    /// Takes the answer to a question of a call. When all are answered, the call is sent again.
+    ///
+    /// # Errors
+    ///
+    /// How the call ends.
     pub(super) fn answer_call(
         &mut self,
         id: CallId,
         question: QuestionId,
+        asked: PendingQuestion,
         answer: Result<InputResponse, ErrorObject>,
         now: Duration,
-    ) {
+    ) -> Result<(), ClientError> {
+        let answer = asked.check(answer.map_err(refusal)?, &self.profile)?;
+        let is_last = !self.questions.values().any(|other| other.call == Some(id));
         let (Some(call), Some(greeting)) = (self.calls.get_mut(id), &self.greeting) else {
-            return;
+            return Ok(());
         };
-        if let Stage::Task(_) = call.stage {
-            return self.answer_task(id, question, answer, now);
-        }
-        // Taken here, so that ending the call withdraws only what the host still has.
-        let answered = match answer {
-            Ok(answer) => call.answer(question, answer, greeting.revision, &self.profile),
-            Err(error) => return self.refuse(id, question, refusal(error)),
-        };
-        match answered {
-            Ok(AnswerStep::Wait) => {}
-            Ok(AnswerStep::Send) => self.send(id, now),
-            Ok(AnswerStep::Ask(link)) => self.ask_next_link(id, link, now),
-            Err(Refusal::Host(why)) => self.refuse(id, question, ClientError::Host(why)),
-            Err(Refusal::NotOpened) => {
-                let why = "the person did not agree to open the link";
-                let error = ErrorObject::new(codes::USER_REJECTED, why);
-                self.refuse(id, question, ClientError::QuestionRefused(error));
+        match (asked.source, &mut call.stage) {
+            (QuestionSource::Result(key), Stage::Task(held)) => {
+                held.answers
+                    .insert(key, response_json(answer, greeting.revision));
+                self.step_task(id, now);
             }
+            (QuestionSource::Result(key), Stage::Asking(round)) => {
+                let answer = response_json(answer, greeting.revision);
+                round.answers.insert(question, (key, answer));
+                if is_last {
+                    let AskedRound { state, answers, .. } = core::mem::take(round);
+                    call.set_round(Some(answers.into_values().collect()), state);
+                    self.send(id, now);
+                }
+            }
+            (QuestionSource::Link, Stage::Asking(_)) => {
+                if let InputResponse::Elicit(answer) = answer
+                    && answer.action != ElicitAction::Accept
+                {
+                    let why = "the person did not agree to open the link";
+                    let error = ErrorObject::new(codes::USER_REJECTED, why);
+                    return Err(ClientError::QuestionRefused(error));
+                }
+                return self.ask_next_link(id, now);
+            }
+            _ => {}
         }
-    }
-
-    fn ask_next_link(&mut self, id: CallId, link: ElicitUrlParams, now: Duration) {
-        let Some(call) = self.calls.get_mut(id) else {
-            return;
-        };
-        let rest = match core::mem::replace(&mut call.stage, Stage::Ready) {
-            Stage::Asking(RoundQuestions::Links { rest, .. }) => rest,
-            _ => Vec::new().into_iter(),
-        };
-        if let Err(error) = self.ask_link(id, link, rest, now) {
-            self.finish(id, Err(error));
-        }
-    }
-
-    fn refuse(&mut self, id: CallId, question: QuestionId, error: ClientError) {
-        if let Some(call) = self.calls.get_mut(id)
-            && let Stage::Asking(RoundQuestions::Questions { asked, .. }) = &mut call.stage
-        {
-            asked.retain(|asked| asked.id != question);
-        } else if let Some(call) = self.calls.get_mut(id) {
-            call.stage = Stage::Ready;
-        }
-        self.finish(id, Err(error));
+        Ok(())
     }
 
     pub(super) fn refuse_flood(&mut self) -> ErrorObject {
@@ -401,15 +399,10 @@ impl Connection {
         self.report(why.clone());
         ErrorObject::new(codes::USER_REJECTED, why)
     }
-
-    pub(super) fn next_question(&mut self) -> QuestionId {
-        self.last_question += 1;
-        QuestionId(self.last_question)
-    }
 }
 
 /// The error of a call if the host answered its question with an error.
-pub(super) fn refusal(error: ErrorObject) -> ClientError {
+fn refusal(error: ErrorObject) -> ClientError {
     if error.code == codes::USER_REJECTED {
         ClientError::QuestionRefused(error)
     } else {

@@ -102,6 +102,7 @@ impl Connection {
     }
 
     pub(super) fn send(&mut self, id: CallId, now: Duration) {
+        let asking = self.session_asks();
         let Some(call) = self.calls.get_mut(id) else {
             return;
         };
@@ -109,12 +110,11 @@ impl Connection {
             return self.step_task(id, now);
         }
         call.stage = Stage::Ready;
-        let asking = match &self.state {
+        match &self.state {
             State::Idle => return self.reconnect(now),
             State::Connecting | State::Opening(_) => return,
-            State::Modern => false,
-            State::Legacy(session) => session.is_asking(),
-        };
+            State::Modern | State::Legacy(_) => {}
+        }
         let Some(greeting) = &self.greeting else {
             return;
         };
@@ -192,33 +192,24 @@ impl Connection {
 
     pub(super) fn finish(&mut self, id: CallId, outcome: Result<Box<RawValue>, ClientError>) {
         if let Some(call) = self.calls.remove(id) {
-            self.leave(&call);
+            self.leave(id, &call);
             self.out.push_back(Output::Done(id, outcome));
         }
     }
 
-    pub(super) fn leave(&mut self, call: &Call) {
+    pub(super) fn leave(&mut self, id: CallId, call: &Call) {
         match &call.stage {
             Stage::Sent(sent) => {
                 self.sent.remove(&sent.id);
-            }
-            Stage::Asking(asking) => {
-                for question in asking.open() {
-                    self.asked.remove(&question);
-                    self.out.push_back(Output::Withdraw(question));
-                }
             }
             Stage::Task(held) => {
                 if let Some(number) = held.number() {
                     self.sent.remove(&number);
                 }
-                for question in held.open() {
-                    self.asked.remove(&question);
-                    self.out.push_back(Output::Withdraw(question));
-                }
             }
-            Stage::Ready | Stage::Pausing(_) => {}
+            Stage::Ready | Stage::Asking(_) | Stage::Pausing(_) => {}
         }
+        self.withdraw(|asked| asked.call == Some(id) && !asked.is_of_session());
     }
 }
 

@@ -1,20 +1,14 @@
 //! The handshake era: a session in which the server may send requests.
 
-use alloc::{
-    borrow::ToOwned,
-    boxed::Box,
-    collections::{BTreeMap, VecDeque},
-    format,
-    string::String,
-    vec::Vec,
-};
+use alloc::{boxed::Box, collections::VecDeque, format, string::String, vec::Vec};
 use core::time::Duration;
 
+use super::super::batches::Batches;
 use super::{
-    CallId, Carrier, ClientError, ClientMessage, Connection, Event, HostQuestion, Output,
-    QuestionId, RefusedQuestion, State,
+    CallId, Carrier, ClientError, ClientMessage, Connection, Event, Output, QuestionId,
+    RefusedQuestion, State,
     message::write_response,
-    question::{admit, check_answer, size},
+    question::{PendingQuestion, QuestionSource, admit, check_answer, size},
 };
 use crate::{
     jsonrpc::{self, ErrorObject, MalformedMessage, Message, Request, RequestId},
@@ -34,28 +28,16 @@ const NOT_IN_TIME: &str = "the call ended before an answer came";
 #[derive(Debug)]
 pub(super) struct Session {
     revision: Revision,
-    questions: BTreeMap<QuestionId, SessionQuestion>,
     batches: Batches,
     /// The ids of the links that the host was asked to open and that are not complete, oldest
     /// first.
     links: VecDeque<String>,
 }
 
-#[derive(Debug)]
-struct SessionQuestion {
-    id: RequestId,
-    request: InputRequest,
-    bytes: usize,
-    batch: Option<u64>,
-    /// Its call, if known.
-    call: Option<CallId>,
-}
-
 impl Session {
     pub(super) fn new(revision: Revision) -> Self {
         Self {
             revision,
-            questions: BTreeMap::new(),
             batches: Batches::default(),
             links: VecDeque::new(),
         }
@@ -66,18 +48,9 @@ impl Session {
         self.batches.expect(batch);
     }
 
-    pub(super) fn is_asking(&self) -> bool {
-        !self.questions.is_empty()
-    }
-
-    /// The memory of the questions and the batches that wait for answers, in bytes.
-    pub(super) fn question_bytes(&self) -> usize {
-        let questions: usize = self.questions.values().map(|waiting| waiting.bytes).sum();
-        questions.saturating_add(self.batches.bytes())
-    }
-
-    pub(super) fn questions(&self) -> impl Iterator<Item = QuestionId> {
-        self.questions.keys().copied()
+    /// The memory of the batches that wait for answers, in bytes.
+    pub(super) fn batch_bytes(&self) -> usize {
+        self.batches.bytes()
     }
 }
 
@@ -186,7 +159,7 @@ impl Connection {
             return Ok(None);
         };
         let Request { id, method, params } = request;
-        if session.questions.values().any(|waiting| waiting.id == *id) {
+        if self.session_question(id).is_some() {
             let why = format!("a request with the id {id} is in progress");
             return Err(ErrorObject::new(jsonrpc::INVALID_REQUEST, why));
         }
@@ -201,94 +174,82 @@ impl Connection {
             | ServerRequest::CancelTask(_)
             | ServerRequest::ListTasks(_) => return Err(ErrorObject::method_not_found(method)),
         };
-        self.ask_host(id.clone(), question, batch, now)?;
+        self.ask_in_session(id.clone(), question, batch, now)?;
         Ok(None)
     }
 
-    fn ask_host(
+    fn ask_in_session(
         &mut self,
         id: RequestId,
         mut request: InputRequest,
         batch: Option<u64>,
         now: Duration,
     ) -> Result<(), ErrorObject> {
-        let call = self.asking_call(&request);
-        let question = self.next_question();
-        let Self {
-            state,
-            profile,
-            asks,
-            ..
-        } = self;
-        let State::Legacy(session) = state else {
+        let State::Legacy(session) = &self.state else {
             return Ok(());
         };
-        let facts = session.revision.facts();
-        admit(&mut request, profile, facts)?;
-        if session.questions.len() >= profile.limits.wire.requests_in_flight || !asks.admit(now) {
+        admit(&mut request, &self.profile, session.revision.facts())?;
+        let open = self.questions.len();
+        if open >= self.profile.limits.wire.requests_in_flight || !self.asks.admit(now) {
             return Err(self.refuse_flood());
         }
-        let is_first = !session.is_asking();
         let id_bytes = match &id {
             RequestId::String(id) => id.len(),
             RequestId::Number(_) => 0,
         };
         let bytes = size(&request) + id_bytes;
         self.find_room(bytes)?;
-        if is_first {
+        if !self.session_asks() {
             // The time for asking the user does not count against the server.
             self.calls
                 .iter_mut()
                 .for_each(|(_, call)| call.patience.pause(now));
         }
-        let target = call.and_then(|call| self.calls.get(call)?.target());
-        let question_for_host = HostQuestion {
-            server: self
-                .greeting
-                .as_ref()
-                .and_then(|greeting| greeting.server.clone()),
-            call,
-            target,
-            key: key(&request),
-            request: request.clone(),
-            retried: false,
-        };
         if let InputRequest::Elicit(ElicitParams::Url(link)) = &request {
-            let link = link.clone();
-            self.remember_link(&link);
+            self.remember_link(link);
         }
+        let call = self.asking_call(&request);
         // The server waits for an answer again.
         if let Some(call) = call.and_then(|id| self.calls.get_mut(id)) {
             call.has_answered = false;
         }
-        if let State::Legacy(session) = &mut self.state {
-            session.questions.insert(
-                question,
-                SessionQuestion {
-                    id,
-                    request,
-                    bytes,
-                    batch,
-                    call,
-                },
-            );
-        }
-        self.out
-            .push_back(Output::Ask(question, Box::new(question_for_host)));
+        self.ask_host(PendingQuestion {
+            call,
+            source: QuestionSource::Session { id, batch },
+            request,
+            bytes,
+        });
         Ok(())
+    }
+
+    pub(super) fn session_asks(&self) -> bool {
+        self.questions.values().any(PendingQuestion::is_of_session)
+    }
+
+    /// After the last question of the session, the timers of the calls run again.
+    pub(super) fn resume_calls(&mut self, now: Duration) {
+        if matches!(self.state, State::Legacy(_)) && !self.session_asks() {
+            let calls = self.calls.iter_mut().map(|(_, call)| call);
+            let sent = calls.filter(|call| call.sent().is_some());
+            sent.for_each(|call| call.patience.run(now));
+        }
     }
 
     pub(super) fn answer_session(
         &mut self,
-        question: QuestionId,
+        asked: PendingQuestion,
         answer: Result<InputResponse, ErrorObject>,
         now: Duration,
     ) {
-        let Some((waiting, revision)) = self.take_question(question, now) else {
+        self.resume_calls(now);
+        let (State::Legacy(session), QuestionSource::Session { id, batch }) =
+            (&self.state, asked.source)
+        else {
             return;
         };
+        let (request, revision) = (asked.request, session.revision);
         let checked = match answer {
-            Ok(answer) => check_answer(&waiting.request, answer, &self.profile).map_err(|why| {
+            Ok(answer) => check_answer(&request, answer, &self.profile).map_err(|why| {
                 (
                     ErrorObject::internal("the client could not answer"),
                     Some(why),
@@ -298,24 +259,19 @@ impl Connection {
         };
         match checked {
             Ok(mut answer) => {
-                if let Some(task) = related_task(&waiting.request) {
+                if let Some(task) = related_task(&request) {
                     answer.meta_mut().related_task = Some(task.clone());
                 }
-                let response = write_response(revision, &waiting.id, answer);
-                self.respond(response, waiting.batch);
-                let call = waiting.call.and_then(|id| self.calls.get_mut(id));
-                if let Some(call) =
-                    call.filter(|_| !matches!(waiting.request, InputRequest::Roots(_)))
-                {
+                let response = write_response(revision, &id, answer);
+                self.respond(response, batch);
+                let call = asked.call.and_then(|id| self.calls.get_mut(id));
+                if let Some(call) = call.filter(|_| !matches!(request, InputRequest::Roots(_))) {
                     call.has_answered = true;
                 }
             }
             Err((error, bug)) => {
-                self.respond(
-                    jsonrpc::write_error(Some(&waiting.id), &error),
-                    waiting.batch,
-                );
-                self.blame_host(waiting.call, error, bug);
+                self.respond(jsonrpc::write_error(Some(&id), &error), batch);
+                self.blame_host(asked.call, error, bug);
             }
         }
     }
@@ -345,88 +301,69 @@ impl Connection {
         }
     }
 
+    /// Returns the question of the session that the server asked with this id.
+    fn session_question(&self, id: &RequestId) -> Option<QuestionId> {
+        let is_it = |asked: &PendingQuestion| matches!(&asked.source, QuestionSource::Session { id: known, .. } if known == id);
+        let mut questions = self.questions.iter();
+        questions.find_map(|(question, asked)| is_it(asked).then_some(*question))
+    }
+
     /// Withdraws a question that the server cancelled, without a response. Returns whether it was
     /// open.
     pub(super) fn withdraw_session_question(&mut self, id: &RequestId, now: Duration) -> bool {
-        let State::Legacy(session) = &self.state else {
+        let Some(question) = self.session_question(id) else {
             return false;
         };
-        let found = session
-            .questions
-            .iter()
-            .find(|(_, waiting)| waiting.id == *id);
-        let Some(question) = found.map(|(question, _)| *question) else {
-            return false;
-        };
-        if let Some((waiting, _)) = self.take_question(question, now) {
-            self.out.push_back(Output::Withdraw(question));
-            if let (Some(batch), State::Legacy(session)) = (waiting.batch, &mut self.state) {
-                let responses = session.batches.close(batch);
-                self.send_responses(responses);
-            }
+        if let Some((_, batch)) = self.take_session_question(question, now)
+            && let (Some(batch), State::Legacy(session)) = (batch, &mut self.state)
+        {
+            let responses = session.batches.close(batch);
+            self.send_responses(responses);
         }
         true
     }
 
-    /// Withdraws the questions of a call that another connection continues; they will be answered
-    /// there.
-    pub(super) fn leave_session_questions(&mut self, call: CallId, now: Duration) {
-        for question in self.session_questions(call) {
-            if self.take_question(question, now).is_some() {
-                self.out.push_back(Output::Withdraw(question));
-            }
-        }
-    }
-
-    fn session_questions(&self, call: CallId) -> Vec<QuestionId> {
-        let State::Legacy(session) = &self.state else {
-            return Vec::new();
-        };
-        let questions = session.questions.iter();
-        questions
-            .filter(|(_, waiting)| waiting.call == Some(call))
-            .map(|(question, _)| *question)
-            .collect()
-    }
-
     pub(super) fn abandon_session_questions(&mut self, call: CallId, now: Duration) {
-        for question in self.session_questions(call) {
-            let Some((waiting, revision)) = self.take_question(question, now) else {
+        let of_call = |(id, asked): (&QuestionId, &PendingQuestion)| {
+            (asked.call == Some(call) && asked.is_of_session()).then_some(*id)
+        };
+        let abandoned: Vec<_> = self.questions.iter().filter_map(of_call).collect();
+        for question in abandoned {
+            let State::Legacy(session) = &self.state else {
+                return;
+            };
+            let revision = session.revision;
+            let request = self.questions.get(&question).map(|asked| &asked.request);
+            let is_form = matches!(request, Some(InputRequest::Elicit(_)));
+            let Some((id, batch)) = self.take_session_question(question, now) else {
                 continue;
             };
-            self.out.push_back(Output::Withdraw(question));
-            let response = match waiting.request {
-                InputRequest::Elicit(_) => {
-                    // No person has cancelled it.
-                    let mut cancel = ElicitResult::cancel().answered_by(AnswerSource::Client);
-                    cancel.meta.get_or_insert_default().set_reason(NOT_IN_TIME);
-                    write_response(revision, &waiting.id, InputResponse::Elicit(cancel))
-                }
-                InputRequest::Sample(_) | InputRequest::Roots(_) => {
-                    let error = ErrorObject::new(codes::USER_REJECTED, NOT_IN_TIME);
-                    jsonrpc::write_error(Some(&waiting.id), &error)
-                }
+            let response = if is_form {
+                // No person has cancelled it.
+                let mut cancel = ElicitResult::cancel().answered_by(AnswerSource::Client);
+                cancel.meta.get_or_insert_default().set_reason(NOT_IN_TIME);
+                write_response(revision, &id, InputResponse::Elicit(cancel))
+            } else {
+                let error = ErrorObject::new(codes::USER_REJECTED, NOT_IN_TIME);
+                jsonrpc::write_error(Some(&id), &error)
             };
-            self.respond(response, waiting.batch);
+            self.respond(response, batch);
         }
     }
 
-    /// Removes a question. After the last one, the timers of the calls run again.
-    fn take_question(
+    /// Withdraws a question of the session. Returns its request and batch.
+    fn take_session_question(
         &mut self,
         question: QuestionId,
         now: Duration,
-    ) -> Option<(SessionQuestion, Revision)> {
-        let State::Legacy(session) = &mut self.state else {
-            return None;
-        };
-        let waiting = session.questions.remove(&question)?;
-        if !session.is_asking() {
-            let calls = self.calls.iter_mut().map(|(_, call)| call);
-            let sent = calls.filter(|call| call.sent().is_some());
-            sent.for_each(|call| call.patience.run(now));
+    ) -> Option<(RequestId, Option<u64>)> {
+        let asked = self.questions.remove(&question)?;
+        self.out.push_back(Output::Withdraw(question));
+        self.resume_calls(now);
+        match asked.source {
+            QuestionSource::Session { id, batch } => Some((id, batch)),
+            _ => None,
         }
-        Some((waiting, session.revision))
     }
 
     pub(super) fn respond(&mut self, response: Vec<u8>, batch: Option<u64>) {
@@ -535,69 +472,6 @@ fn pong(id: &RequestId) -> Vec<u8> {
     jsonrpc::write_result(id, &EmptyResult::default())
 }
 
-/// The key that an askback server sends with its question.
-fn key(request: &InputRequest) -> Option<String> {
-    request.meta()?.ask_key().map(ToOwned::to_owned)
-}
-
 fn related_task(request: &InputRequest) -> Option<&RelatedTask> {
     request.meta()?.related_task.as_ref()
-}
-
-#[derive(Debug, Default)]
-pub(super) struct Batches {
-    open: BTreeMap<u64, Batch>,
-    last: u64,
-}
-
-#[derive(Debug, Default)]
-struct Batch {
-    /// The number of responses still to come, plus one while the batch is being read.
-    waiting: usize,
-    responses: Vec<Vec<u8>>,
-    bytes: usize,
-}
-
-impl Batches {
-    pub(super) fn bytes(&self) -> usize {
-        self.open.values().map(|batch| batch.bytes).sum()
-    }
-
-    /// Begins to read a batch; [`Batches::close`] ends the reading.
-    pub(super) fn begin(&mut self, bytes: usize) -> u64 {
-        self.last += 1;
-        self.open.insert(
-            self.last,
-            Batch {
-                waiting: 1,
-                responses: Vec::new(),
-                bytes,
-            },
-        );
-        self.last
-    }
-
-    /// Counts a response that is still to come.
-    pub(super) fn expect(&mut self, number: u64) {
-        if let Some(batch) = self.open.get_mut(&number) {
-            batch.waiting += 1;
-        }
-    }
-
-    /// Takes a response. Returns the whole batch with the last one.
-    pub(super) fn respond(&mut self, number: u64, response: Vec<u8>) -> Option<Vec<u8>> {
-        self.open.get_mut(&number)?.responses.push(response);
-        self.close(number)
-    }
-
-    /// Expects one response fewer. Returns the batch if it is complete and not empty.
-    pub(super) fn close(&mut self, number: u64) -> Option<Vec<u8>> {
-        let batch = self.open.get_mut(&number)?;
-        batch.waiting = batch.waiting.saturating_sub(1);
-        if batch.waiting > 0 {
-            return None;
-        }
-        let batch = self.open.remove(&number)?;
-        (!batch.responses.is_empty()).then(|| jsonrpc::write_batch(&batch.responses))
-    }
 }

@@ -9,20 +9,18 @@ use core::time::Duration;
 use serde_json::value::RawValue;
 
 use super::{
-    CallId, ClientError, ClientMessage, Connection, Event, Greeting, Output, Profile, QuestionId,
-    State,
+    CallId, ClientError, ClientMessage, Connection, Event, Greeting, Output, Profile, State,
     call::{Call, Stage},
-    message::{SentMeta, response_json},
-    question::PendingQuestion,
-    rounds::refusal,
+    message::SentMeta,
+    question::QuestionSource,
     timing::Timeouts,
 };
 use crate::{
-    jsonrpc::{ErrorObject, INVALID_PARAMS},
+    jsonrpc::INVALID_PARAMS,
     limits::TaskLimits,
     protocol::{
-        CallToolParams, ClientRequest, DetailedTask, InputRequests, InputResponse, InputResponses,
-        Outcome, Task, TaskParams, TaskState, TaskStatus, UpdateTaskParams,
+        CallToolParams, ClientRequest, DetailedTask, InputRequests, InputResponses, Outcome, Task,
+        TaskParams, TaskState, TaskStatus, UpdateTaskParams,
     },
     revision::Era,
     wire,
@@ -177,7 +175,7 @@ impl Connection {
             TaskStatus::Working | TaskStatus::InputRequired => {
                 let requests = task.input_requests.take().unwrap_or_default();
                 if let Err(error) = self.ask_for_task(id, requests, now) {
-                    return self.give_up_task(id, error);
+                    return self.give_up(id, error);
                 }
                 let limits = &self.profile.limits;
                 if let Some(call) = self.calls.get_mut(id)
@@ -210,26 +208,19 @@ impl Connection {
             let why = format!("it asks {count} questions at once; the most is {most}");
             return Err(ClientError::Protocol(why));
         }
+        self.withdraw(|asked| {
+            let is_open = |key: &String| requests.get(key).is_some();
+            let is_gone = matches!(&asked.source, QuestionSource::Result(key) if !is_open(key));
+            asked.call == Some(id) && is_gone
+        });
         let Some(held) = self.held(id) else {
             return Ok(());
         };
-        let (kept, gone): (Vec<_>, Vec<_>) = core::mem::take(&mut held.asked)
-            .into_iter()
-            .partition(|asked| {
-                let key = asked.key.as_deref();
-                key.is_some_and(|key| requests.get(key).is_some())
-            });
-        held.asked = kept;
-        let known = |key: &str| held.keys.contains(key);
         let new: Vec<_> = requests
             .into_iter()
-            .filter(|(key, _)| !known(key))
+            .filter(|(key, _)| !held.keys.contains(key))
             .collect();
         let ever = held.keys.len() + new.len();
-        for asked in gone {
-            self.asked.remove(&asked.id);
-            self.out.push_back(Output::Withdraw(asked.id));
-        }
         // A task may ask as many questions in total as an ordinary call.
         let rounds = usize::try_from(self.profile.limits.asking.rounds).unwrap_or(usize::MAX);
         let most = most.saturating_mul(rounds);
@@ -238,53 +229,13 @@ impl Connection {
             return Err(ClientError::Protocol(why));
         }
         for (key, request) in new {
-            let asked = self.admit_question(&key, request, 0, now)?;
-            let (Some(call), Some(greeting)) = (self.calls.get_mut(id), &self.greeting) else {
-                return Ok(());
-            };
-            let question = asked.question(greeting, id, call.target(), false);
-            self.asked.insert(asked.id, id);
-            self.out.push_back(Output::Ask(asked.id, question));
-            if let Stage::Task(held) = &mut call.stage {
+            let asked = self.admit_question(id, key.clone(), request, 0, now)?;
+            if let Some(held) = self.held(id) {
                 held.keys.insert(key);
-                held.asked.push(asked);
             }
+            self.ask_host(asked);
         }
         Ok(())
-    }
-
-    pub(super) fn answer_task(
-        &mut self,
-        id: CallId,
-        question: QuestionId,
-        answer: Result<InputResponse, ErrorObject>,
-        now: Duration,
-    ) {
-        let (Some(call), Some(greeting)) = (self.calls.get_mut(id), &self.greeting) else {
-            return;
-        };
-        let Stage::Task(held) = &mut call.stage else {
-            return;
-        };
-        let Some(at) = held.asked.iter().position(|asked| asked.id == question) else {
-            return;
-        };
-        let asked = held.asked.remove(at);
-        let checked = match answer {
-            Ok(answer) => asked
-                .check(answer, &self.profile)
-                .map_err(ClientError::Host),
-            Err(error) => Err(refusal(error)),
-        };
-        match (checked, asked.key) {
-            (Ok(answer), Some(key)) => {
-                let json = response_json(answer, greeting.revision);
-                held.answers.insert(key, json);
-                self.step_task(id, now);
-            }
-            (Ok(_), None) => {}
-            (Err(error), _) => self.give_up_task(id, error),
-        }
     }
 
     pub(super) fn time_out_task(&mut self, id: CallId, now: Duration) {
@@ -297,15 +248,16 @@ impl Connection {
             return;
         };
         if now >= held.until {
-            self.give_up_task(id, ClientError::TimedOut(in_all));
+            self.give_up(id, ClientError::TimedOut(in_all));
         } else if held.flight.is_some() {
-            self.give_up_task(id, ClientError::TimedOut(request));
+            self.give_up(id, ClientError::TimedOut(request));
         } else {
             self.step_task(id, now);
         }
     }
 
-    fn give_up_task(&mut self, id: CallId, error: ClientError) {
+    /// Ends a call, and its task on the server if it has one.
+    pub(super) fn give_up(&mut self, id: CallId, error: ClientError) {
         self.cancel_task(id);
         self.finish(id, Err(error));
     }
@@ -434,7 +386,6 @@ pub(super) struct RemoteTask {
     pub(super) flight: Option<TaskRequest>,
     /// Whether a request is waiting for a transport.
     pub(super) waits: bool,
-    pub(super) asked: Vec<PendingQuestion>,
     /// The keys of all questions so far; each is asked once.
     pub(super) keys: BTreeSet<String>,
     pub(super) answers: InputResponses,
@@ -487,7 +438,6 @@ impl RemoteTask {
             interval: limits.poll,
             flight: None,
             waits: false,
-            asked: Vec::new(),
             keys: BTreeSet::new(),
             answers: InputResponses::new(),
             told: None,
@@ -501,14 +451,6 @@ impl RemoteTask {
             Some(_) => self.until,
             None => self.next.min(self.until),
         }
-    }
-
-    pub(super) fn open(&self) -> impl Iterator<Item = QuestionId> {
-        self.asked.iter().map(|asked| asked.id)
-    }
-
-    pub(super) fn question_bytes(&self) -> usize {
-        self.asked.iter().map(|asked| asked.bytes).sum()
     }
 
     pub(super) fn number(&self) -> Option<i64> {
@@ -626,9 +568,11 @@ impl Connection {
             return self.cancel(id, now);
         }
         if let Some(call) = self.calls.remove(id) {
-            self.leave(&call);
+            self.leave(id, &call);
         }
-        self.leave_session_questions(id, now);
+        // They will be answered on the other connection.
+        self.withdraw(|asked| asked.call == Some(id));
+        self.resume_calls(now);
     }
 }
 
