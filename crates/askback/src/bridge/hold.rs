@@ -1,17 +1,41 @@
 //! Calls that are given back to a client before it gives up. They go on at the server, and the client gets the result when
-//! it makes the same call again. Nothing here reads a clock.
+//! it makes the same call again.
 
 use std::{
     collections::{BTreeMap, VecDeque},
+    future::Future,
+    mem,
+    pin::pin,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
 
-use askback_core::protocol::OtherRequest;
+use askback_core::{
+    future::BoxFuture,
+    jsonrpc::RequestId,
+    protocol::{
+        ClientRequest, JsonObject, OtherRequest, ProgressParams, RawJson, ServerCapabilities,
+        ServerNotification, SubscriptionFilter,
+    },
+};
+use serde_json::json;
+use tokio::{
+    sync::Notify,
+    task::AbortHandle,
+    time::{Instant, sleep_until},
+};
 
+use super::{
+    Forward, ForwardClient, ForwardCtx, Forwarded, HoldFor, Withdrawal, WithdrawalReason,
+    upstream::{self, Upstream},
+};
 use crate::{error::Result, server::forward::arguments_digest};
 
 /// The time between two progress notifications that say that the user is being asked.
 const PROGRESS_PAUSE: Duration = Duration::from_secs(15);
+
+/// The progress that each of our notifications adds to the last one.
+const PROGRESS_STEP: f64 = 0.001;
 
 /// A question that is answered sooner, such as by an answers file, is not why a call takes long.
 const SHORTEST_WAIT: Duration = Duration::from_secs(1);
@@ -49,314 +73,391 @@ impl CallKey {
     }
 }
 
-/// The held calls of a client, the oldest first.
-#[derive(Debug, Default)]
-pub(super) struct HeldCalls {
+/// A server whose calls are given back to the client before the client times out.
+pub(super) struct HoldingUpstream {
+    upstream: Arc<Upstream>,
+    hold: HoldFor,
+    calls: Arc<HeldCalls>,
+}
+
+/// The held calls of a client. The lock of a call may be taken while this one is held.
+#[derive(Default)]
+pub(super) struct HeldCalls(Mutex<CallList>);
+
+#[derive(Default)]
+struct CallList {
     last: u64,
-    calls: BTreeMap<u64, HeldCall>,
+    /// The oldest first.
+    held: BTreeMap<u64, Arc<HeldCall>>,
     /// Calls that were given back and not repeated in time: the next one may repeat an effect.
     expired: VecDeque<CallKey>,
 }
 
-/// All times are measured from the start of the connection.
-#[derive(Debug)]
-struct HeldCall {
+pub(super) struct HeldCall {
+    id: u64,
     key: CallKey,
-    /// For the request that waits for the call: how long it may wait, since when, and when progress
-    /// was last sent.
-    after: Duration,
-    since: Duration,
-    last_progress: Duration,
+    state: Mutex<CallState>,
+    changed: Notify,
+    /// Why its questions were withdrawn.
+    withdrawal: Withdrawal,
+}
+
+#[derive(Default)]
+struct CallState {
+    /// The request that waits for the call; `None` after the call was given back.
+    ctx: Option<ForwardCtx>,
     /// When the call was given back. `None` while a request waits for it.
-    given_back: Option<Duration>,
+    given_back: Option<Instant>,
+    /// The last progress that the client got.
+    progress: f64,
     /// The questions that the user has not answered yet.
     questions: usize,
     /// Whether a question was open for so long that the client may give up before the server is done.
     has_waited: bool,
-    is_done: bool,
+    outcome: Option<Result<Forwarded>>,
+    work: Option<AbortHandle>,
 }
 
 /// How a request relates to the calls that are held.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Arrival {
-    /// The first of a call.
-    First(u64),
+enum Arrival {
+    First(Arc<HeldCall>),
     /// A repeat of a call that was given back at this time.
-    Again(u64, Duration),
+    Again(Arc<HeldCall>, Instant),
+    /// A repeat of a call that has expired. The call after it is a new one.
+    Expired,
     /// A call that is not held, because too many calls are.
     Surplus,
 }
 
-/// What to do for a request.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Step {
-    /// Deliver the result. The call is forgotten.
-    Deliver,
-    GiveBack,
-    /// Tell the client that the user is being asked.
-    Progress,
-    /// Wait for a change, or until a time if one is given.
-    Wait(Option<Duration>),
-}
-
 impl HeldCalls {
-    /// Adds a request, which is given back `after` this time. A later round is never matched with a call
-    /// that was given back.
-    pub(super) fn arrive(
-        &mut self,
-        key: CallKey,
-        is_later_round: bool,
-        after: Duration,
-        now: Duration,
-    ) -> Arrival {
-        let is_same =
-            |call: &&mut HeldCall| !is_later_round && call.given_back.is_some() && call.key == key;
-        let mut calls = self.calls.iter_mut();
-        if let Some((id, call)) = calls.find(|(_, call)| is_same(call))
-            && let Some(given_back) = call.given_back.take()
-        {
-            (call.after, call.since, call.last_progress) = (after, now, now);
-            return Arrival::Again(*id, given_back);
+    /// Finds the call of a request, or adds one. A later round is never matched with a call that was given back.
+    fn arrive(&self, key: CallKey, is_later_round: bool, ctx: &ForwardCtx) -> Arrival {
+        let mut calls = self.lock();
+        if !is_later_round {
+            if let Some(at) = calls.expired.iter().position(|expired| *expired == key) {
+                calls.expired.remove(at);
+                return Arrival::Expired;
+            }
+            for call in calls.held.values().filter(|call| call.key == key) {
+                let mut state = call.lock();
+                if let Some(given_back) = state.given_back.take() {
+                    state.ctx = Some(ctx.clone());
+                    drop(state);
+                    call.changed.notify_waiters();
+                    return Arrival::Again(Arc::clone(call), given_back);
+                }
+            }
         }
-        if self.calls.len() >= HELD_CALLS {
+        if calls.held.len() >= HELD_CALLS {
             return Arrival::Surplus;
         }
-        self.last += 1;
-        let call = HeldCall {
+        calls.last += 1;
+        let call = Arc::new(HeldCall {
+            id: calls.last,
             key,
-            after,
-            since: now,
-            last_progress: now,
-            given_back: None,
-            questions: 0,
-            has_waited: false,
-            is_done: false,
+            state: Mutex::new(CallState {
+                ctx: Some(ctx.clone()),
+                ..CallState::default()
+            }),
+            changed: Notify::new(),
+            withdrawal: Withdrawal::default(),
+        });
+        calls.held.insert(call.id, Arc::clone(&call));
+        Arrival::First(call)
+    }
+
+    /// The user is being asked in a call until the guard is dropped; in all calls if the call is unknown.
+    pub(super) fn asking(&self, call: Option<&Arc<HeldCall>>) -> AskingGuard {
+        let calls: Vec<_> = match call {
+            Some(call) => vec![Arc::clone(call)],
+            None => self.lock().held.values().cloned().collect(),
         };
-        self.calls.insert(self.last, call);
-        Arrival::First(self.last)
+        for call in &calls {
+            call.lock().questions += 1;
+            call.changed.notify_waiters();
+        }
+        let since = Instant::now();
+        AskingGuard { calls, since }
     }
 
-    pub(super) fn asks(&mut self, id: u64) {
-        if let Some(call) = self.calls.get_mut(&id) {
-            call.questions += 1;
+    pub(super) fn end(&self) {
+        let held = mem::take(&mut self.lock().held);
+        for call in held.into_values() {
+            call.withdrawal.set(WithdrawalReason::ClientGone);
+            call.abort();
         }
     }
 
-    /// A question of a call has an answer, or was withdrawn, after it was open for this long.
-    pub(super) fn answers(&mut self, id: u64, open_for: Duration) {
-        if let Some(call) = self.calls.get_mut(&id) {
-            call.questions = call.questions.saturating_sub(1);
-            call.has_waited |= open_for >= SHORTEST_WAIT;
-        }
-    }
-
-    pub(super) fn ends(&mut self, id: u64) {
-        if let Some(call) = self.calls.get_mut(&id) {
-            call.is_done = true;
-        }
-    }
-
-    /// Forgets a call that the client did not repeat in time, but remembers that the call was made.
-    pub(super) fn expire(&mut self, id: u64) {
-        if let Some(call) = self.calls.remove(&id) {
-            if self.expired.len() >= HELD_CALLS {
-                self.expired.pop_front();
-            }
-            self.expired.push_back(call.key);
-        }
-    }
-
-    /// Whether this call has expired before. Returns true only once: the call after it is a new
-    /// one.
-    pub(super) fn take_expired(&mut self, key: &CallKey) -> bool {
-        let at = self.expired.iter().position(|expired| expired == key);
-        at.is_some_and(|at| self.expired.remove(at).is_some())
+    /// Returns why the questions of a call were withdrawn. If the call is not known, it must be the only
+    /// one; among several calls the reason stays unknown.
+    pub(super) fn withdrawal(&self, call: Option<&Arc<HeldCall>>) -> Withdrawal {
+        let calls = self.lock();
+        let mut held = calls.held.values();
+        let only = held.next().filter(|_| held.next().is_none());
+        let call = call.or(only);
+        call.map(|call| call.withdrawal.clone()).unwrap_or_default()
     }
 
     #[cfg(test)]
     pub(super) fn count(&self) -> usize {
-        self.calls.len()
+        self.lock().held.len()
     }
 
-    /// Returns whether the call had no end yet.
-    pub(super) fn forget(&mut self, id: u64) -> bool {
-        self.calls.remove(&id).is_some()
+    /// Waits until a call that was given back has expired, because the client did not repeat it in
+    /// time.
+    async fn expiry(&self, call: &HeldCall, keep: Duration) {
+        loop {
+            let mut changed = pin!(call.changed.notified());
+            changed.as_mut().enable();
+            let end = {
+                let mut calls = self.lock();
+                let given_back = call.lock().given_back;
+                let end = given_back.and_then(|at| at.checked_add(keep));
+                if end.is_some_and(|end| end <= Instant::now()) {
+                    call.withdrawal.set(WithdrawalReason::CallExpired);
+                    calls.held.remove(&call.id);
+                    if calls.expired.len() >= HELD_CALLS {
+                        calls.expired.pop_front();
+                    }
+                    calls.expired.push_back(call.key.clone());
+                    return;
+                }
+                end
+            };
+            wait(changed, end).await;
+        }
     }
 
-    pub(super) fn step(&mut self, id: u64, now: Duration) -> Step {
-        let Some(call) = self.calls.get_mut(&id) else {
-            return Step::Deliver;
-        };
-        if call.is_done {
-            self.calls.remove(&id);
-            return Step::Deliver;
-        }
-        let end =
-            (call.has_waited || call.questions > 0).then(|| call.since.saturating_add(call.after));
-        if end.is_some_and(|end| end <= now) {
-            call.given_back = Some(now);
-            return Step::GiveBack;
-        }
-        let progress = call.last_progress.saturating_add(PROGRESS_PAUSE);
-        let progress = (call.questions > 0).then_some(progress);
-        if progress.is_some_and(|due| due <= now) {
-            call.last_progress = now;
-            return Step::Progress;
-        }
-        Step::Wait(end.into_iter().chain(progress).min())
-    }
-
-    /// When a call that was given back expires; `None` if a request waits for it.
-    pub(super) fn until(&self, id: u64, keep: Duration) -> Option<Duration> {
-        let given_back = self.calls.get(&id)?.given_back?;
-        Some(given_back.saturating_add(keep))
+    /// A panic while the lock was held cannot have left the lists half-changed.
+    fn lock(&self) -> MutexGuard<'_, CallList> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
+async fn wait(changed: impl Future<Output = ()>, end: Option<Instant>) {
+    match end {
+        None => changed.await,
+        Some(end) => tokio::select! {
+            () = changed => {}
+            () = sleep_until(end) => {}
+        },
+    }
+}
 
-    const AFTER: Duration = Duration::from_secs(45);
+pub(super) struct AskingGuard {
+    calls: Vec<Arc<HeldCall>>,
+    since: Instant,
+}
 
-    fn key(target: &str, argument: u8) -> CallKey {
-        CallKey {
-            method: "tools/call".to_owned(),
-            target: Some(target.to_owned()),
-            arguments: [argument; 32],
+impl Drop for AskingGuard {
+    fn drop(&mut self) {
+        for call in &self.calls {
+            let mut state = call.lock();
+            state.questions -= 1;
+            state.has_waited |= self.since.elapsed() >= SHORTEST_WAIT;
+            drop(state);
+            call.changed.notify_waiters();
         }
     }
+}
 
-    fn at(seconds: u64) -> Duration {
-        Duration::from_secs(seconds)
+impl HeldCall {
+    /// The request that waits for the call; `None` after the call was given back.
+    pub(super) fn ctx(&self) -> Option<ForwardCtx> {
+        self.lock().ctx.clone()
     }
 
-    #[track_caller]
-    fn arrives(calls: &mut HeldCalls, seconds: u64, expected: Arrival) {
-        let arrival = calls.arrive(key("a", 0), false, AFTER, at(seconds));
-        assert_eq!(arrival, expected);
+    /// Raises the server's progress above the last value that the client got.
+    pub(super) fn advance(&self, progress: f64) -> f64 {
+        let mut state = self.lock();
+        state.progress = progress.max(state.progress + PROGRESS_STEP);
+        state.progress
     }
 
-    #[test]
-    fn an_expired_call_is_not_made_again_unnoticed() {
-        let mut calls = HeldCalls::default();
-        arrives(&mut calls, 0, Arrival::First(1));
-        calls.asks(1);
-        assert_eq!(calls.step(1, at(45)), Step::GiveBack);
-        assert!(!calls.take_expired(&key("a", 0)));
-        calls.expire(1);
-        assert!(!calls.take_expired(&key("a", 1)));
-        assert!(calls.take_expired(&key("a", 0)));
-        assert!(!calls.take_expired(&key("a", 0)));
-        arrives(&mut calls, 9, Arrival::First(2));
-    }
-
-    #[test]
-    fn a_call_without_a_person_is_never_given_back() {
-        let mut calls = HeldCalls::default();
-        arrives(&mut calls, 0, Arrival::First(1));
-        assert_eq!(calls.step(1, at(1000)), Step::Wait(None));
-        calls.ends(1);
-        assert_eq!(calls.step(1, at(1001)), Step::Deliver);
-        arrives(&mut calls, 1002, Arrival::First(2));
-    }
-
-    #[test]
-    fn a_call_with_a_person_tells_of_it_and_is_given_back_in_time() {
-        let mut calls = HeldCalls::default();
-        arrives(&mut calls, 100, Arrival::First(1));
-        calls.asks(1);
-        for (now, step) in [
-            (110, Step::Wait(Some(at(115)))),
-            (115, Step::Progress),
-            (115, Step::Wait(Some(at(130)))),
-            (131, Step::Progress),
-            (132, Step::Wait(Some(at(145)))),
-            (145, Step::GiveBack),
-        ] {
-            assert_eq!(calls.step(1, at(now)), step, "{now}");
-        }
-        assert_eq!(calls.until(1, at(900)), Some(at(1045)));
-        arrives(&mut calls, 150, Arrival::Again(1, at(145)));
-        assert_eq!(calls.until(1, at(900)), None);
-        // The user has answered, and the server continues.
-        calls.answers(1, at(50));
-        assert_eq!(calls.step(1, at(170)), Step::Wait(Some(at(195))));
-        assert_eq!(calls.step(1, at(195)), Step::GiveBack);
-        calls.ends(1);
-        // The result is delivered at once, and once.
-        arrives(&mut calls, 200, Arrival::Again(1, at(195)));
-        assert_eq!(calls.step(1, at(200)), Step::Deliver);
-        arrives(&mut calls, 201, Arrival::First(2));
-    }
-
-    #[test]
-    fn a_call_whose_question_is_answered_at_once_is_not_given_back() {
-        let mut calls = HeldCalls::default();
-        arrives(&mut calls, 0, Arrival::First(1));
-        calls.asks(1);
-        calls.answers(1, Duration::from_millis(20));
-        assert_eq!(calls.step(1, at(60)), Step::Wait(None));
-    }
-
-    #[test]
-    fn a_later_round_is_not_taken_for_a_call_that_was_given_back() {
-        let mut calls = HeldCalls::default();
-        calls.arrive(key("a", 0), true, AFTER, at(0));
-        calls.asks(1);
-        assert_eq!(calls.step(1, at(45)), Step::GiveBack);
-        let arrival = calls.arrive(key("a", 0), true, AFTER, at(46));
-        assert_eq!(arrival, Arrival::First(2));
-        let arrival = calls.arrive(key("a", 0), false, AFTER, at(46));
-        assert_eq!(arrival, Arrival::Again(1, at(45)));
-    }
-
-    #[test]
-    fn a_question_that_comes_late_gives_the_call_back_at_once() {
-        let mut calls = HeldCalls::default();
-        arrives(&mut calls, 0, Arrival::First(1));
-        assert_eq!(calls.step(1, at(60)), Step::Wait(None));
-        calls.asks(1);
-        assert_eq!(calls.step(1, at(60)), Step::GiveBack);
-    }
-
-    #[test]
-    fn only_the_same_call_is_attached_and_the_oldest_first() {
-        #[track_caller]
-        fn check(again: CallKey, arrival: Arrival) {
-            let mut calls = HeldCalls::default();
-            for (target, argument) in [("a", 0), ("a", 0), ("b", 0)] {
-                let Arrival::First(id) = calls.arrive(key(target, argument), false, AFTER, at(0))
-                else {
-                    panic!("each is another call");
-                };
-                calls.asks(id);
-            }
-            // While a request waits for the first call, the same call again is another one.
-            for id in [2, 3] {
-                assert_eq!(calls.step(id, at(45)), Step::GiveBack);
-            }
-            assert_eq!(calls.arrive(again, false, AFTER, at(46)), arrival);
-        }
-        check(key("a", 0), Arrival::Again(2, at(45)));
-        check(key("b", 0), Arrival::Again(3, at(45)));
-        check(key("a", 1), Arrival::First(4));
-        check(key("c", 0), Arrival::First(4));
-        let prompt = CallKey {
-            method: "prompts/get".to_owned(),
-            ..key("a", 0)
+    /// Tells the client that the user is being asked.
+    fn tell(&self, ctx: &ForwardCtx, place: &str) {
+        let Some(progress_token) = ctx.progress_token().cloned() else {
+            return;
         };
-        check(prompt, Arrival::First(4));
+        ctx.notify(ServerNotification::Progress(ProgressParams {
+            progress_token,
+            progress: self.advance(0.0),
+            total: None,
+            message: Some(format!("Waiting for a person to answer. {place}")),
+            meta: None,
+        }));
     }
 
-    #[test]
-    fn the_number_of_held_calls_is_limited() {
-        let mut calls = HeldCalls::default();
-        for id in (1..).take(HELD_CALLS) {
-            arrives(&mut calls, 0, Arrival::First(id));
+    fn abort(&self) {
+        let work = self.lock().work.take();
+        if let Some(work) = work {
+            work.abort();
         }
-        arrives(&mut calls, 0, Arrival::Surplus);
-        calls.forget(7);
-        arrives(&mut calls, 0, Arrival::First(HELD_CALLS as u64 + 1));
+    }
+
+    fn lock(&self) -> MutexGuard<'_, CallState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A request that waits for a call. One that is dropped before its end was cancelled by the client, and the call with it.
+struct WaitingRequest<'a> {
+    calls: &'a HeldCalls,
+    call: Arc<HeldCall>,
+    has_ended: bool,
+}
+
+impl Drop for WaitingRequest<'_> {
+    fn drop(&mut self) {
+        if self.has_ended {
+            return;
+        }
+        let held = self.calls.lock().held.remove(&self.call.id);
+        if held.is_some() {
+            self.call.withdrawal.set(WithdrawalReason::CallCancelled);
+        }
+        self.call.abort();
+    }
+}
+
+impl HoldingUpstream {
+    pub(super) fn new(upstream: Upstream, hold: HoldFor, calls: Arc<HeldCalls>) -> Self {
+        Self {
+            upstream: Arc::new(upstream),
+            hold,
+            calls,
+        }
+    }
+
+    async fn answer(&self, request: OtherRequest, ctx: ForwardCtx) -> Result<Forwarded> {
+        let client = ctx.client_info().cloned().unwrap_or_default();
+        let hold = (self.hold)(&client, ctx.progress_token().is_some());
+        let key = CallKey::of(&request)?;
+        let arrived = Instant::now();
+        let is_later_round = upstream::is_later_round(&request);
+        let (call, given_back) = match self.calls.arrive(key, is_later_round, &ctx) {
+            Arrival::First(call) => {
+                self.begin(&call, request.clone(), ctx.clone(), hold.keep);
+                (call, None)
+            }
+            Arrival::Again(call, given_back) => (call, Some(given_back)),
+            Arrival::Expired => {
+                let why =
+                    "The call was given up: no answer came in time, or the server took too long.";
+                return self.upstream.expired(&request, why);
+            }
+            Arrival::Surplus => return self.upstream.answer(request.into(), ctx, None).await,
+        };
+        let mut waiting = WaitingRequest {
+            calls: &self.calls,
+            call: Arc::clone(&call),
+            has_ended: false,
+        };
+        let mut told = arrived;
+        loop {
+            let mut changed = pin!(call.changed.notified());
+            changed.as_mut().enable();
+            let now = Instant::now();
+            let next = {
+                let mut state = call.lock();
+                if let Some(outcome) = state.outcome.take() {
+                    drop(state);
+                    // It was not cancelled. Dropping `waiting` ends its work.
+                    self.calls.lock().held.remove(&call.id);
+                    let since = given_back.map(|at| arrived.duration_since(at));
+                    return outcome.map(|done| with_origin(done, since));
+                }
+                let is_asking = state.questions > 0;
+                let end = arrived.checked_add(hold.after);
+                let end = end.filter(|_| is_asking || state.has_waited);
+                if end.is_some_and(|end| end <= now) {
+                    state.given_back = Some(now);
+                    state.ctx = None;
+                    break;
+                }
+                let progress = is_asking.then(|| told + PROGRESS_PAUSE);
+                end.into_iter().chain(progress).min()
+            };
+            if next.is_some_and(|next| next <= now) {
+                told = now;
+                call.tell(&ctx, &hold.place);
+            } else {
+                wait(changed, next).await;
+            }
+        }
+        waiting.has_ended = true;
+        call.changed.notify_waiters();
+        let words = format!(
+            "The call is still running, and may wait for a person's answer. {} Call `{}` again with exactly the same \
+             arguments within {} minutes to get its result. Do not ask the user yourself.",
+            hold.place,
+            request.target().unwrap_or_default(),
+            hold.keep.as_secs() / 60
+        );
+        upstream::call_error(&request, words)
+    }
+
+    fn begin(&self, call: &Arc<HeldCall>, request: OtherRequest, ctx: ForwardCtx, keep: Duration) {
+        let (upstream, calls) = (Arc::clone(&self.upstream), Arc::clone(&self.calls));
+        let of_work = Arc::clone(call);
+        let work = tokio::spawn(async move {
+            let answering = upstream.answer(request.into(), ctx, Some(&of_work));
+            let outcome = tokio::select! {
+                outcome = answering => outcome,
+                () = calls.expiry(&of_work, keep) => return,
+            };
+            of_work.lock().outcome = Some(outcome);
+            of_work.changed.notify_waiters();
+            calls.expiry(&of_work, keep).await;
+        });
+        call.lock().work = Some(work.abort_handle());
+    }
+}
+
+/// Adds to a tool's result that it belongs to an earlier call, if it was given back: the model may have meant another
+/// one.
+fn with_origin(done: Forwarded, given_back: Option<Duration>) -> Forwarded {
+    let (Forwarded::Result { result, revision }, Some(given_back)) = (&done, given_back) else {
+        return done;
+    };
+    let words = format!(
+        "This is the result of your earlier call with the same arguments, which was returned {} s ago. To repeat it, call \
+         again.",
+        given_back.as_secs()
+    );
+    let with_words = result.decode::<JsonObject>().ok().and_then(|mut members| {
+        let content = members.get_mut("content")?.as_array_mut()?;
+        content.push(json!({"type": "text", "text": words}));
+        RawJson::new(&members).ok()
+    });
+    match with_words {
+        Some(result) => Forwarded::Result {
+            result,
+            revision: *revision,
+        },
+        None => done,
+    }
+}
+
+impl Forward for HoldingUpstream {
+    fn capabilities(&self) -> ServerCapabilities {
+        self.upstream.capabilities()
+    }
+
+    fn request(&self, request: ClientRequest, ctx: ForwardCtx) -> BoxFuture<'_, Result<Forwarded>> {
+        match request {
+            ClientRequest::Other(request) if upstream::target(&request).is_some() => {
+                Box::pin(self.answer(*request, ctx))
+            }
+            request => self.upstream.request(request, ctx),
+        }
+    }
+
+    fn connected(&self, client: ForwardClient) {
+        self.upstream.connected(client);
+    }
+
+    fn watches(&self, subscription: &RequestId, filter: Option<&SubscriptionFilter>) {
+        self.upstream.watches(subscription, filter);
     }
 }

@@ -17,7 +17,6 @@
 //! ```
 
 mod greeting;
-mod held;
 mod hold;
 mod older_server;
 mod park;
@@ -49,7 +48,7 @@ pub use self::hold::Hold;
 pub use crate::server::forward::{Forward, ForwardClient, ForwardCtx, Forwarded};
 
 use self::{
-    greeting::ClientGreeting, held::HoldingUpstream, older_server::OlderServer, session::Session,
+    greeting::ClientGreeting, hold::HoldingUpstream, older_server::OlderServer, session::Session,
     upstream::Upstream,
 };
 use crate::{
@@ -518,7 +517,7 @@ impl Bridge {
             });
         let server = match &self.hold {
             Some(hold) => {
-                let calls = Arc::clone(session.live_calls());
+                let calls = Arc::clone(session.held_calls());
                 server.forward(HoldingUpstream::new(to, Arc::clone(hold), calls))
             }
             None => server.forward(to),
@@ -538,7 +537,7 @@ struct EndCalls(Arc<Session>);
 impl Drop for EndCalls {
     fn drop(&mut self) {
         self.0.parks().end();
-        self.0.live_calls().end();
+        self.0.held_calls().end();
         self.0.tasks().end_all();
     }
 }

@@ -11,7 +11,7 @@ use tokio::sync::OnceCell;
 
 use super::{
     ForwardCtx, Forwarded, OlderRule, OlderSign,
-    held::LiveCall,
+    hold::HeldCall,
     upstream::{Upstream, call_error, is_later_round, target},
 };
 use crate::error::Result;
@@ -44,7 +44,7 @@ impl OlderServer {
         &self,
         request: &OtherRequest,
         ctx: &ForwardCtx,
-        held: Option<&Arc<LiveCall>>,
+        held: Option<&Arc<HeldCall>>,
     ) -> Option<Result<Forwarded>> {
         target(request)?;
         let upstream = self.upstream.get()?.as_ref()?;

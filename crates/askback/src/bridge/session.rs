@@ -25,7 +25,7 @@ use tokio::{
 
 use super::{
     Answers, ForwardClient, ForwardCtx, Withdrawal,
-    held::{LiveCall, LiveCalls},
+    hold::{HeldCall, HeldCalls},
     park::{Park, Parks},
     task_questions::TaskQuestions,
     upstream::error_object,
@@ -52,7 +52,7 @@ pub(super) struct Session {
     limits: AskingLimits,
     calls: Mutex<HashMap<CallId, CallInProgress>>,
     parks: Arc<Parks>,
-    live_calls: Arc<LiveCalls>,
+    held_calls: Arc<HeldCalls>,
     tasks: Arc<TaskQuestions>,
     /// The Tokio tasks of the subscriptions, by the client's request id.
     subscriptions: Mutex<HashMap<RequestId, AbortOnDrop>>,
@@ -65,7 +65,7 @@ struct CallInProgress {
     /// The parked call, for a client that is asked in results while the server asks on its session.
     park: Option<Arc<Park>>,
     /// The client's call, if it may be given back to the client.
-    held: Option<Arc<LiveCall>>,
+    held: Option<Arc<HeldCall>>,
     /// The opened links, and how often each was asked for again.
     links: HashMap<String, u32>,
 }
@@ -104,7 +104,7 @@ impl Session {
             limits,
             calls: Mutex::default(),
             parks: Arc::default(),
-            live_calls: Arc::default(),
+            held_calls: Arc::default(),
             tasks: Arc::default(),
             subscriptions: Mutex::default(),
             client: OnceLock::new(),
@@ -121,7 +121,7 @@ impl Session {
             limits: self.limits.clone(),
             calls: Mutex::default(),
             parks: Arc::clone(&self.parks),
-            live_calls: Arc::clone(&self.live_calls),
+            held_calls: Arc::clone(&self.held_calls),
             tasks: Arc::clone(&self.tasks),
             subscriptions: Mutex::default(),
             client: self.client.clone(),
@@ -186,7 +186,7 @@ impl Session {
         id: CallId,
         ctx: ForwardCtx,
         park: Option<Arc<Park>>,
-        held: Option<Arc<LiveCall>>,
+        held: Option<Arc<HeldCall>>,
     ) -> CallGuard {
         let call = CallInProgress {
             ctx,
@@ -200,7 +200,7 @@ impl Session {
     }
 
     /// Handles the next round of a parked call: progress goes to this request from now on.
-    pub(super) fn resume(&self, park: &Arc<Park>, ctx: &ForwardCtx, held: Option<&Arc<LiveCall>>) {
+    pub(super) fn resume(&self, park: &Arc<Park>, ctx: &ForwardCtx, held: Option<&Arc<HeldCall>>) {
         let mut calls = self.calls();
         let of_park = |call: &&mut CallInProgress| {
             call.park
@@ -221,23 +221,21 @@ impl Session {
         &self.parks
     }
 
-    pub(super) fn live_calls(&self) -> &Arc<LiveCalls> {
-        &self.live_calls
+    pub(super) fn held_calls(&self) -> &Arc<HeldCalls> {
+        &self.held_calls
     }
 
     pub(super) fn tasks(&self) -> &TaskQuestions {
         &self.tasks
     }
 
-    /// The number of calls, parked calls, held calls, held calls with work, and tasks.
+    /// The number of calls, parked calls, held calls, and tasks.
     #[cfg(test)]
-    pub(super) fn open_work(&self) -> [usize; 5] {
-        let [held, live] = self.live_calls.count();
+    pub(super) fn open_work(&self) -> [usize; 4] {
         [
             self.calls().len(),
             self.parks.count(),
-            held,
-            live,
+            self.held_calls.count(),
             self.tasks.count(),
         ]
     }
@@ -255,7 +253,7 @@ impl Session {
     pub(super) async fn ask(
         &self,
         question: HostQuestion,
-        held: Option<&Arc<LiveCall>>,
+        held: Option<&Arc<HeldCall>>,
     ) -> Result<InputResponse> {
         let link = opened_link(&question);
         if let (Some(link), Some(call), true) = (&link, question.call, question.retried)
@@ -280,7 +278,7 @@ impl Session {
     async fn ask_once(
         &self,
         question: HostQuestion,
-        held: Option<&Arc<LiveCall>>,
+        held: Option<&Arc<HeldCall>>,
     ) -> Result<InputResponse> {
         if self.answers_for(&question.request) {
             return self.answer_here(question, held).await;
@@ -345,12 +343,12 @@ impl Session {
     pub(super) async fn answer_here(
         &self,
         question: HostQuestion,
-        held: Option<&Arc<LiveCall>>,
+        held: Option<&Arc<HeldCall>>,
     ) -> Result<InputResponse> {
         let of_id = |call| self.calls().get(&call)?.held.clone();
         let call = held.cloned().or_else(|| question.call.and_then(of_id));
-        let _asking = self.live_calls.asking(call.as_ref());
-        let withdrawal = self.live_calls.withdrawal(call.as_ref());
+        let _asking = self.held_calls.asking(call.as_ref());
+        let withdrawal = self.held_calls.withdrawal(call.as_ref());
         self.answers.answer_unless(question, withdrawal).await
     }
 

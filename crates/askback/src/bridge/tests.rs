@@ -614,7 +614,7 @@ impl Scene {
             advance(KEEP).await;
         }
         let open_work = || session.upgrade().map(|session| session.open_work());
-        until(|| open_work().is_none_or(|open| open == [0; 5])).await;
+        until(|| open_work().is_none_or(|open| open == [0; 4])).await;
         drop(self.client);
         soon(self.serving)
             .await

@@ -21,8 +21,7 @@ use tokio::time::Instant;
 
 use super::{
     Forward, ForwardClient, ForwardCtx, Forwarded,
-    held::LiveCall,
-    hold::CallKey,
+    hold::{CallKey, HeldCall},
     marked,
     older_server::{OlderServer, failure},
     park::{Park, RoundEnd},
@@ -95,7 +94,7 @@ impl Upstream {
         &self,
         request: ClientRequest,
         ctx: ForwardCtx,
-        held: Option<&Arc<LiveCall>>,
+        held: Option<&Arc<HeldCall>>,
     ) -> Result<Forwarded> {
         if let (ClientRequest::Other(request), Some(older)) = (&request, &self.older)
             && let Some(answer) = older.answer(request, &ctx, held).await
@@ -122,7 +121,7 @@ impl Upstream {
         &'a self,
         request: ClientRequest,
         ctx: ForwardCtx,
-        held: Option<&'a Arc<LiveCall>>,
+        held: Option<&'a Arc<HeldCall>>,
     ) -> BoxFuture<'a, Result<Forwarded>> {
         Box::pin(self.answer(request, ctx, held))
     }
@@ -131,7 +130,7 @@ impl Upstream {
         &self,
         request: ClientRequest,
         ctx: &ForwardCtx,
-        held: Option<&Arc<LiveCall>>,
+        held: Option<&Arc<HeldCall>>,
     ) -> Result<Box<RawValue>, ClientError> {
         let call = self.client.exchange(request);
         let held = held.cloned();
@@ -144,7 +143,7 @@ impl Upstream {
         &self,
         mut request: OtherRequest,
         ctx: &ForwardCtx,
-        held: Option<&Arc<LiveCall>>,
+        held: Option<&Arc<HeldCall>>,
     ) -> Result<Forwarded> {
         self.take_up(&mut request, ctx, held).await?;
         request.meta = self.meta(ctx);
@@ -203,7 +202,7 @@ impl Upstream {
         &self,
         request: OtherRequest,
         ctx: &ForwardCtx,
-        held: Option<&Arc<LiveCall>>,
+        held: Option<&Arc<HeldCall>>,
     ) -> Result<Forwarded> {
         let (state, answers) = round_of(&request);
         let is_first = state.is_none();
@@ -258,7 +257,7 @@ impl Upstream {
         &self,
         request: &OtherRequest,
         ctx: &ForwardCtx,
-        held: Option<&Arc<LiveCall>>,
+        held: Option<&Arc<HeldCall>>,
     ) -> Result<(String, Arc<Park>)> {
         let mut request = request.clone().read().map_err(Error::protocol)?;
         if !ctx.meta().is_empty() {
@@ -298,7 +297,7 @@ impl Upstream {
         &self,
         mut request: ClientRequest,
         ctx: &ForwardCtx,
-        held: Option<&Arc<LiveCall>>,
+        held: Option<&Arc<HeldCall>>,
     ) -> Result<Forwarded> {
         if !ctx.meta().is_empty() {
             request.meta_mut().extra = ctx.meta().clone();
@@ -367,7 +366,7 @@ impl Upstream {
         &self,
         request: &mut OtherRequest,
         ctx: &ForwardCtx,
-        held: Option<&Arc<LiveCall>>,
+        held: Option<&Arc<HeldCall>>,
     ) -> Result<()> {
         // Without lent capabilities no round is shared, so no key is needed.
         if self.lent == ClientCapabilities::default() {
@@ -429,7 +428,7 @@ impl Upstream {
         request: &OtherRequest,
         key: String,
         question: InputRequest,
-        held: Option<&Arc<LiveCall>>,
+        held: Option<&Arc<HeldCall>>,
     ) -> Result<RawJson> {
         let question = self.question(request, Some(key), question);
         let answer = self.session.answer_here(question, held).await?;
@@ -446,7 +445,7 @@ impl Upstream {
         asks: InputRequiredResult,
         request: &OtherRequest,
         ctx: &ForwardCtx,
-        held: Option<&Arc<LiveCall>>,
+        held: Option<&Arc<HeldCall>>,
     ) -> Result<Round> {
         if self.lent == ClientCapabilities::default() {
             return Ok(Round::Pass(asks));
@@ -505,7 +504,7 @@ impl Upstream {
         &self,
         links: UrlElicitationRequired,
         request: &OtherRequest,
-        held: Option<&Arc<LiveCall>>,
+        held: Option<&Arc<HeldCall>>,
     ) -> Result<()> {
         for link in links.into_links() {
             let link = InputRequest::Elicit(ElicitParams::Url(link));

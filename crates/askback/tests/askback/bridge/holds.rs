@@ -89,11 +89,21 @@ impl Held {
                 Result::Ok(format!("window: {}", seat.window))
             }
         });
+        let work = Tool::new("work", async || {
+            sleep(Duration::from_secs(60)).await;
+            Result::Ok("done")
+        });
+        let ask_and_work = Tool::new("ask_and_work", async |ctx: Ctx| {
+            ctx.elicit::<Seat>("Which seat?").await?.accepted()?;
+            sleep(Duration::from_secs(60)).await;
+            Result::Ok("done")
+        });
         let plan = Prompt::new("plan", async |ctx: Ctx| {
             let seat: Seat = ctx.elicit("Which seat?").await?.accepted()?;
             Ok(format!("Plan with window: {}", seat.window))
         });
-        let server = Server::new("s", "1").tool(reserve).prompt(plan);
+        let server = Server::new("s", "1").tool(reserve).tool(work);
+        let server = server.tool(ask_and_work).prompt(plan);
         let server = server.revisions([up]).build().expect("it is one");
         let (asked, withdrawn) = <(Arc<AtomicUsize>, Arc<AtomicUsize>)>::default();
         let person = Person {
@@ -285,6 +295,22 @@ async fn another_call_is_not_attached() {
         assert_eq!(response["result"]["content"][0]["text"], "window: true");
     }
     assert_eq!(held.counts(), [2, 2, 0]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_is_given_back_only_if_a_person_was_waited_for() {
+    for (tool, answer, is_done) in [
+        ("work", 0, true),
+        ("ask_and_work", 0, true),
+        ("ask_and_work", 2, false),
+    ] {
+        let mut held = Held::open([Revision::V2025_11_25; 2], 4, answer).await;
+        let params = json!({"name": tool, "arguments": {}});
+        held.send("tools/call", params).await;
+        let (response, _) = held.hear().await;
+        let text = &response["result"]["content"][0]["text"];
+        assert_eq!(text == "done", is_done, "{tool} {answer} {response}");
+    }
 }
 
 #[tokio::test(start_paused = true)]
