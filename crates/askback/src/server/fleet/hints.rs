@@ -1,7 +1,10 @@
 //! Hints between the processes of a fleet: a change at one process reaches the clients of all.
 
-use std::sync::{Arc, Weak};
-use std::time::Duration;
+use std::{
+    slice,
+    sync::{Arc, Weak},
+    time::Duration,
+};
 
 use askback_core::engine::server::{Change, tells};
 use serde::{Deserialize, Serialize};
@@ -104,18 +107,47 @@ impl Node {
     /// Tells all readers of a log to read it.
     pub(super) fn hint(&self, call: CallId) {
         self.wake(call);
-        self.hint_others(call);
+        self.hint_others(call, &[]);
     }
 
     /// Gives the readers in this process what was added to a log, and tells the other processes to read it.
-    pub(super) fn hint_added(&self, call: CallId, messages: &[LogMessage], is_over: bool) {
-        self.give(call, messages, is_over);
-        self.hint_others(call);
+    pub(super) fn hint_added(&self, call: CallId, messages: &[LogMessage]) {
+        if !messages.is_empty() {
+            self.give(call, messages);
+            self.hint_others(call, &[]);
+        }
     }
 
-    fn hint_others(&self, call: CallId) {
-        if let Some(bus) = &self.bus {
-            bus.publish(Topic::Call(call), &self.id.0);
+    /// Gives the last message of a log to its readers in this process and, if a hint has room for it, in the others.
+    pub(super) fn hint_last(&self, call: CallId, last: &LogMessage, sealed: &[u8]) {
+        self.give(call, slice::from_ref(last));
+        let message = [&last.number.to_be_bytes(), sealed].concat();
+        self.hint_others(call, &message);
+    }
+
+    /// Sends the id of this process and the message, or the id alone if a hint has no room for both.
+    fn hint_others(&self, call: CallId, message: &[u8]) {
+        let Some(bus) = &self.bus else { return };
+        let hint = [&self.id.0, message].concat();
+        let hint = match hint.len() > MAX_HINT_BYTES {
+            true => &self.id.0,
+            false => &*hint,
+        };
+        bus.publish(Topic::Call(call), hint);
+    }
+
+    /// Gives the last message in a hint to the readers of its log, or else tells them to read it.
+    fn take_hint(&self, shared: &Shared, call: CallId, message: &[u8]) {
+        let Some(session) = self.follows(call) else {
+            return;
+        };
+        let last = message.split_first_chunk().and_then(|(number, sealed)| {
+            let number = u64::from_be_bytes(*number);
+            LogMessage::open(shared, (session, call), number, sealed)
+        });
+        match last.filter(|last| last.is_last) {
+            Some(last) => self.give(call, &[last]),
+            None => self.wake(call),
         }
     }
 
@@ -164,8 +196,11 @@ fn take(shared: &Shared, node: &Arc<Node>, heard: HeardHints) {
     }
     for (topic, hint) in heard.hints {
         match topic {
-            Topic::Call(_) | Topic::Session(_) if hint == node.id.0 => {}
-            Topic::Call(call) => node.wake(call),
+            Topic::Call(_) | Topic::Session(_) if hint.starts_with(&node.id.0) => {}
+            Topic::Call(call) => {
+                let message = hint.get(node.id.0.len()..).unwrap_or_default();
+                node.take_hint(shared, call, message);
+            }
             // There may be no receiver.
             Topic::Session(session) => drop(node.chosen.send(session)),
             Topic::Changed => take_change(shared, node, &hint),

@@ -190,9 +190,8 @@ pub(crate) async fn park(
             });
             let message = engine::write_question(origin, &id, &key, question);
             let message = LogMessage {
-                number: standing.next_event + events.len() as u64,
-                message,
                 waiting,
+                ..LogMessage::new(standing.next_event + events.len() as u64, message)
             };
             events.push(message.seal(shared, whose, Some(number))?);
             messages.push(message);
@@ -252,9 +251,14 @@ pub(crate) async fn park(
     let max_wait = incoming.limits.wire.request;
     let parked = node.when_reachable(max_wait, || node.journal.park(request));
     let parked = parked.await.map_err(cannot_ask)?;
+    let is_new = standing.epoch == 0;
     match parked {
+        // Other processes do not know a new call, and a task has no readers.
+        ParkOutcome::Waiting | ParkOutcome::Answered(_) if is_new || standing.task.is_some() => {
+            node.give(standing.call, &messages);
+        }
         ParkOutcome::Waiting | ParkOutcome::Answered(_) => {
-            node.hint_added(standing.call, &messages, false);
+            node.hint_added(standing.call, &messages);
         }
         ParkOutcome::Lost => node.hint(standing.call),
     }
@@ -425,7 +429,10 @@ async fn run(shared: Arc<Shared>, node: Arc<Node>, continuation: Continuation) {
     };
     let last = |message, mut messages: Vec<LogMessage>| {
         let at = standing.next_event + messages.len() as u64;
-        messages.push(LogMessage::new(at, message));
+        messages.push(LogMessage {
+            is_last: true,
+            ..LogMessage::new(at, message)
+        });
         let events = messages
             .iter()
             .map(|it| it.seal(&shared, whose, None))
@@ -443,9 +450,11 @@ async fn run(shared: Arc<Shared>, node: Arc<Node>, continuation: Continuation) {
         last(jsonrpc::write_error(Some(&request), &error), Vec::new())
     });
     let (messages, events) = logged.unwrap_or_default();
-    match finish(&shared, &node, (whose.1, epoch), &events, None).await {
-        true => node.hint_added(whose.1, &messages, true),
-        false => node.hint(whose.1),
+    let is_stored = finish(&shared, &node, (whose.1, epoch), &events, None).await;
+    match (&*messages, &*events) {
+        ([last], [event]) if is_stored => node.hint_last(whose.1, last, &event.message),
+        ([_, ..], _) if is_stored => node.hint_added(whose.1, &messages),
+        _ => node.hint(whose.1),
     }
 }
 

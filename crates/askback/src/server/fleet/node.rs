@@ -121,8 +121,8 @@ pub(crate) struct Follower {
     news: Arc<LogNews>,
 }
 
-#[derive(Default)]
 struct LogNews {
+    session: SessionId,
     arrived: Notify,
     added: Mutex<AddedMessages>,
 }
@@ -130,10 +130,8 @@ struct LogNews {
 /// What has happened to the log of a call since its reader last looked.
 #[derive(Default)]
 struct AddedMessages {
-    /// The messages that this process has added.
+    /// The messages that this process has added, or that came with a hint.
     messages: Vec<LogMessage>,
-    /// Whether these are the last messages.
-    is_over: bool,
     /// Whether there may be others.
     must_read: bool,
 }
@@ -148,16 +146,14 @@ impl LogNews {
         self.arrived.notify_one();
     }
 
-    fn give(&self, messages: &[LogMessage], is_over: bool) {
+    fn give(&self, messages: &[LogMessage]) {
         {
             let mut added = self.added();
-            added.must_read |= is_over && messages.is_empty();
             if added.messages.len() + messages.len() > MAX_ADDED {
                 added.must_read = true;
             } else {
                 added.messages.extend_from_slice(messages);
             }
-            added.is_over |= is_over;
         }
         self.arrived.notify_one();
     }
@@ -176,8 +172,12 @@ impl LogNews {
 }
 
 impl Follower {
-    pub(crate) fn new(node: &Arc<Node>, call: CallId) -> Self {
-        let news = Arc::<LogNews>::default();
+    pub(crate) fn new(node: &Arc<Node>, session: SessionId, call: CallId) -> Self {
+        let news = Arc::new(LogNews {
+            session,
+            arrived: Notify::new(),
+            added: Mutex::default(),
+        });
         let mut followers = node.followers();
         followers.entry(call).or_default().push(Arc::clone(&news));
         drop(followers);
@@ -193,14 +193,15 @@ impl Follower {
         tokio::time::timeout(most, self.news.wait()).await.is_ok()
     }
 
-    /// Returns what this process has added directly after this number, and whether it is the end. If that may not be all,
-    /// the log must be read.
+    /// Returns what was given directly after this number, and whether it is the end. If that may not be all, the log must
+    /// be read.
     pub(crate) fn take_added(&self, after: u64) -> Option<(Vec<LogMessage>, bool)> {
         let added = std::mem::take(&mut *self.news.added());
         let mut numbers = added.messages.iter().zip(after + 1..);
         let is_next = numbers.all(|(message, number)| message.number == number);
         let is_all = is_next && !added.must_read && !added.messages.is_empty();
-        is_all.then_some((added.messages, added.is_over))
+        let is_over = added.messages.last().is_some_and(|it| it.is_last);
+        is_all.then_some((added.messages, is_over))
     }
 }
 
@@ -344,6 +345,17 @@ impl Node {
         }
     }
 
+    /// The session of a call whose log is read here.
+    pub(super) fn follows(&self, call: CallId) -> Option<SessionId> {
+        Some(self.followers().get(&call)?.first()?.session)
+    }
+
+    /// Whether hints about calls of other processes arrive here.
+    pub(crate) fn hears_of_calls(&self) -> bool {
+        let bus = self.bus.as_ref();
+        bus.is_some_and(|bus| bus.passes_calls() && bus.was_reached() && !bus.is_refused())
+    }
+
     pub(crate) fn wake(&self, call: CallId) {
         for news in self.followers().get(&call).into_iter().flatten() {
             news.wake();
@@ -351,9 +363,9 @@ impl Node {
     }
 
     /// Gives messages that are in the journal now to the readers of their log.
-    pub(super) fn give(&self, call: CallId, messages: &[LogMessage], is_over: bool) {
+    pub(super) fn give(&self, call: CallId, messages: &[LogMessage]) {
         for news in self.followers().get(&call).into_iter().flatten() {
-            news.give(messages, is_over);
+            news.give(messages);
         }
     }
 

@@ -54,6 +54,8 @@ pub(super) struct Record {
 struct LoggedMessage {
     message: RawJson,
     waiting: Option<WaitingNote>,
+    #[serde(default)]
+    is_last: bool,
 }
 
 /// The notes about a waiting question, for a client that asked for progress notifications. They are
@@ -186,14 +188,17 @@ pub(crate) struct LogMessage {
     pub(crate) message: Vec<u8>,
     /// For a question: the notes that say that it waits.
     pub(crate) waiting: Option<WaitingNote>,
+    /// Whether it is the last message of the log.
+    pub(crate) is_last: bool,
 }
 
 impl LogMessage {
-    pub(super) fn new(number: u64, message: Vec<u8>) -> Self {
+    pub(crate) fn new(number: u64, message: Vec<u8>) -> Self {
         Self {
             number,
             message,
             waiting: None,
+            is_last: false,
         }
     }
 
@@ -203,12 +208,16 @@ impl LogMessage {
         number: u64,
         sealed: &[u8],
     ) -> Option<Self> {
-        let LoggedMessage { message, waiting } =
-            opened(shared, MESSAGE, &place_in(whose, number), sealed)?;
+        let LoggedMessage {
+            message,
+            waiting,
+            is_last,
+        } = opened(shared, MESSAGE, &place_in(whose, number), sealed)?;
         Some(Self {
             number,
             message: message.as_str().as_bytes().to_vec(),
             waiting,
+            is_last,
         })
     }
 
@@ -224,6 +233,7 @@ impl LogMessage {
         let logged = LoggedMessage {
             message: RawJson::from_text(text.to_owned())?,
             waiting: self.waiting.clone(),
+            is_last: self.is_last,
         };
         Ok(Event {
             ask,

@@ -307,7 +307,6 @@ impl WorkingTask {
         let Ok(status) = status else { return };
         let last = Some((&*status, self.expires(shared)));
         finish(shared, node, (whose.1, epoch), &[], last).await;
-        node.hint(whose.1);
         self.tell_changed(shared);
     }
 

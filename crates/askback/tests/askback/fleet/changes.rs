@@ -2,11 +2,15 @@
 
 use std::{sync::Arc, time::Duration};
 
-use askback::{Change, Fleet, Principal, Revision, Server};
+use askback::{
+    Change, Fleet, Principal, Revision, Server,
+    journal::{Bus as _, CallId, Topic},
+};
+use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use serde_json::{Value, json};
-use tokio::time::sleep;
+use tokio::time::{Instant, sleep};
 
-use super::{Shared, at, line::JournalLine};
+use super::{Shared, accept, at, line::JournalLine};
 use crate::http::client::{Client, Response, Session};
 
 /// How long a hint may take.
@@ -14,9 +18,12 @@ const SOON: Duration = Duration::from_secs(2);
 
 /// A process that tells the others about changes.
 fn server(shared: &Shared) -> Server {
-    let line = JournalLine::new(&shared.journal);
+    server_on(shared, &JournalLine::new(&shared.journal))
+}
+
+fn server_on(shared: &Shared, line: &JournalLine) -> Server {
     let fleet = Fleet::new(line.clone()).bus(Arc::clone(&shared.journal));
-    let server = shared.builder(&line).fleet(fleet).build();
+    let server = shared.builder(line).fleet(fleet).build();
     server.expect("the server is whole")
 }
 
@@ -98,6 +105,80 @@ async fn a_subscription_is_known_where_the_stream_is() {
         }
         assert_eq!(told(&mut stream).await, [UPDATED], "{is_told}");
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_result_comes_with_a_hint_and_a_question_from_the_journal() {
+    let shared = Shared::new();
+    let lines = [(); 3].map(|()| JournalLine::new(&shared.journal));
+    let servers = lines.each_ref().map(|line| server_on(&shared, line));
+    let [first, second, third] = servers.each_ref().map(Client::of);
+    let capabilities = json!({"elicitation": {}});
+    let session = first.open_with(Revision::V2025_11_25, capabilities).await;
+    let (second, third) = (at(&session, &second), at(&session, &third));
+    // All processes know the session, and listen.
+    for (process, line) in [&session, &second, &third].into_iter().zip(&lines) {
+        process.call(1, "ping", json!({})).await.answer().await;
+        sleep(SOON).await;
+        line.requests();
+    }
+    for size in [1, 1 << 10] {
+        let mut stream = session.call(2, "tools/call", json!({"name": "book"})).await;
+        let question = stream.message().await;
+        let begun = Instant::now();
+        let name = "a".repeat(size);
+        second
+            .answer(&question, accept(json!({"name": name})))
+            .await;
+        let question = stream.message().await;
+        let fields = question["params"]["requestedSchema"]["properties"].as_object();
+        let confirmed = fields.and_then(|fields| fields.keys().next());
+        let confirmed = confirmed.expect("a field");
+        assert_eq!(lines[0].requests(), ["park", "read"]);
+        third
+            .answer(&question, accept(json!({ confirmed: true })))
+            .await;
+        let result = stream.message().await;
+        let text = result["result"]["content"][0]["text"].as_str();
+        let booked = format!("booked for {name} as ");
+        assert!(text.is_some_and(|it| it.starts_with(&booked)), "{result}");
+        stream.assert_ended().await;
+        assert!(begun.elapsed() < Duration::from_millis(100));
+        // A long result has no room in a hint.
+        let reads: &[&str] = if size == 1 { &[] } else { &["read"] };
+        assert_eq!(lines[0].requests(), reads);
+        assert_eq!(lines[1].requests(), ["answer", "park"]);
+        assert_eq!(lines[2].requests(), ["answer", "finish"]);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_hint_of_a_stranger_does_not_end_a_call() {
+    let shared = Shared::new();
+    let line = JournalLine::new(&shared.journal);
+    let server = server_on(&shared, &line);
+    let capabilities = json!({"elicitation": {}});
+    let session = Client::of(&server)
+        .open_with(Revision::V2025_11_25, capabilities)
+        .await;
+    sleep(SOON).await;
+    let mut stream = session.call(1, "tools/call", json!({"name": "book"})).await;
+    let question = stream.message().await;
+    line.requests();
+    let id = stream.last_event_id();
+    let call = id.split('.').next().expect("a call");
+    let call = URL_SAFE_NO_PAD.decode(call).expect("base64");
+    let call = CallId(call.try_into().expect("16 bytes"));
+    for hint in [&b""[..], &[7; 8], &[7; 16], &[7; 1024]] {
+        shared.journal.publish(Topic::Call(call), hint);
+        sleep(Duration::from_millis(1)).await;
+        assert_eq!(line.requests(), ["read"]);
+    }
+    session
+        .answer(&question, accept(json!({"name": "Ada"})))
+        .await;
+    let next = stream.message().await;
+    assert_eq!(next["method"], "elicitation/create", "{next}");
 }
 
 #[tokio::test(start_paused = true)]

@@ -17,7 +17,7 @@ use super::{Running, Session, State};
 use crate::{
     ctx::{FlowPause, Incoming},
     error::{Error, Result},
-    journal::{Bus, CallId, SessionId},
+    journal::{CallId, SessionId},
     server::{
         Shared,
         fleet::{self, CallRecord, Follower, LogMessage, Node, WaitingNote},
@@ -25,10 +25,13 @@ use crate::{
     },
 };
 
-/// The first and the longest pause before a log is read again, without a bus that brings hints about calls.
+/// The first and the longest pause before a log is read again, without hints about its call.
 const PAUSES: (Duration, Duration) = (Duration::from_millis(25), Duration::from_millis(250));
 
-/// The longest pause with a bus that brings hints. A process may die before it sends one.
+/// The pause without hints and without a reader.
+const UNREAD_PAUSE: Duration = Duration::from_secs(1);
+
+/// The pause with hints. A process may die before it sends one.
 const HINTED_PAUSE: Duration = Duration::from_secs(2);
 
 /// How many messages of a log are read at once.
@@ -106,7 +109,7 @@ async fn park_whole(
     };
     let (call, next) = (standing.call, standing.next_event);
     // It gets the questions as soon as they are saved.
-    let follower = Follower::new(node, call);
+    let follower = Follower::new(node, member, call);
     let parked = fleet::park(&shared, node, standing, &incoming, round, pause).await;
     let running = {
         let mut state = session.lock();
@@ -189,7 +192,7 @@ impl Session {
             number
         };
         let me = Arc::downgrade(self);
-        let follower = Follower::new(node, call);
+        let follower = Follower::new(node, member, call);
         let start = FollowStart {
             after: id.event,
             unknown,
@@ -363,11 +366,7 @@ async fn follow(
             (Read::Gone, Some(request)) if begun.elapsed() >= LOST => {
                 let error = ErrorObject::internal(CONNECTION_LOST);
                 let message = jsonrpc::write_error(Some(request), &error);
-                let last = LogMessage {
-                    number: after + 1,
-                    message,
-                    waiting: None,
-                };
+                let last = LogMessage::new(after + 1, message);
                 read = Read::Messages(vec![last], true);
             }
             (Read::Gone, Some(_)) => read = Read::Failed,
@@ -392,9 +391,6 @@ async fn follow(
             .lock()
             .stream(number)
             .is_some_and(|it| it.has_reader());
-        if has_news {
-            pause = PAUSES.0;
-        }
         let is_due = has_reader && waiting.as_mut().is_some_and(|it| it.is_due(&shared));
         if is_due && let Some(question) = &waiting {
             let unanswered = node
@@ -409,20 +405,28 @@ async fn follow(
             }
         }
         drop(session);
-        if !has_reader {
-            // A client that comes back gets its messages with the next read.
-            pause = PAUSES.1 * 4;
+        // The process that stores a call sends no hint, because it usually has its client.
+        let trusts_hints = node.hears_of_calls() && !has_failed && unknown.is_none();
+        let (first, longest) = match (trusts_hints, has_reader) {
+            (true, _) => (HINTED_PAUSE, HINTED_PAUSE),
+            (false, true) => PAUSES,
+            // A client that comes back wakes this.
+            (false, false) => (UNREAD_PAUSE, UNREAD_PAUSE),
+        };
+        if has_news {
+            pause = first;
         }
-        if follower.wait(pause).await {
-            pause = PAUSES.0;
+        pause = pause.clamp(first, longest);
+        // A note may be due earlier.
+        let notes = shared.limits().asking.progress_interval.max(PAUSES.0);
+        let most = match waiting.is_some() && has_reader {
+            true => pause.min(notes),
+            false => pause,
+        };
+        if follower.wait(most).await {
+            pause = first;
         } else {
-            let has_hints =
-                |bus: &Arc<dyn Bus>| bus.passes_calls() && bus.was_reached() && !bus.is_refused();
-            let longest = match !has_failed && node.bus.as_ref().is_some_and(has_hints) {
-                true => HINTED_PAUSE,
-                false => PAUSES.1,
-            };
-            pause = (pause * 2).min(longest);
+            pause *= 2;
         }
     }
 }
@@ -450,11 +454,7 @@ async fn read(
     for event in log.events {
         let number = event.number;
         let message = match event.is_answered {
-            true => Some(LogMessage {
-                number,
-                message: Vec::new(),
-                waiting: None,
-            }),
+            true => Some(LogMessage::new(number, Vec::new())),
             false => LogMessage::open(shared, (member, call), number, &event.message),
         };
         let Some(message) = message else {
