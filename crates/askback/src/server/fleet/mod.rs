@@ -322,7 +322,8 @@ async fn answer_to(
     max_wait: Duration,
 ) -> DeliveryOutcome {
     let place = place_in((session, call), format_args!("answer.{number}"));
-    let Ok(reply) = sealed(shared, ANSWER, &place, &Reply::from(outcome)) else {
+    let given = Reply::from(outcome);
+    let Ok(reply) = sealed(shared, ANSWER, &place, &given) else {
         return DeliveryOutcome::Unavailable;
     };
     // Each attempt has its own lease: the first one may be over when the journal can be reached again.
@@ -351,7 +352,12 @@ async fn answer_to(
         Ok(AnswerOutcome::Unknown) => DeliveryOutcome::Unknown,
         Ok(AnswerOutcome::Duplicate | AnswerOutcome::Kept) => DeliveryOutcome::Accepted,
         Ok(AnswerOutcome::Taken(taken)) => {
-            go_on(shared, node, taken, Some(cause));
+            let answer = GivenAnswer {
+                sealed: &reply,
+                reply: given,
+                cause,
+            };
+            go_on(shared, node, taken, Some(answer));
             DeliveryOutcome::Accepted
         }
         Err(error) => {
@@ -361,18 +367,26 @@ async fn answer_to(
     }
 }
 
+/// An answer that came to this process, and need not be opened.
+struct GivenAnswer<'a> {
+    sealed: &'a [u8],
+    reply: Reply,
+    cause: MessageSender<'a>,
+}
+
 fn go_on(
     shared: &Arc<Shared>,
     node: &Arc<Node>,
     taken: TakenCall,
-    cause: Option<MessageSender<'_>>,
+    answer: Option<GivenAnswer<'_>>,
 ) {
     let (call, epoch, was_interrupted) = (taken.call, taken.epoch, taken.was_interrupted);
     if was_interrupted {
         trace::count_takeover();
         tracing::info!("a call continues here: its process has ended or gave it up");
     }
-    let mut continuation = Continuation::read(shared, taken);
+    let cause = answer.as_ref().map(|answer| answer.cause);
+    let mut continuation = Continuation::read(shared, taken, answer);
     if let (Some((principal, attachment)), Some(read)) = (cause, &mut continuation) {
         let is_theirs = read.call.origin.principal.as_ref() == principal;
         Arc::make_mut(&mut read.call.origin).attachment = attachment.cloned();
@@ -525,7 +539,7 @@ struct Continuation {
 }
 
 impl Continuation {
-    fn read(shared: &Shared, taken: TakenCall) -> Option<Self> {
+    fn read(shared: &Shared, taken: TakenCall, mut given: Option<GivenAnswer<'_>>) -> Option<Self> {
         let whose = (taken.session, taken.call);
         let record: Record = opened(shared, RECORD, &place_in(whose, "record"), &taken.record)?;
         let revision: Revision = record.revision.parse().ok()?;
@@ -549,8 +563,14 @@ impl Continuation {
             let Some(asked) = record.asked.get(number) else {
                 continue;
             };
-            let place = place_in(whose, format_args!("answer.{number}"));
-            match opened(shared, ANSWER, &place, reply)? {
+            let reply = match given.take_if(|given| given.sealed == reply) {
+                Some(given) => given.reply,
+                None => {
+                    let place = place_in(whose, format_args!("answer.{number}"));
+                    opened(shared, ANSWER, &place, reply)?
+                }
+            };
+            match reply {
                 Reply::Value(value) => {
                     let question: InputRequest = asked.request.decode().ok()?;
                     let value = engine::read_answer(&origin, question, value);

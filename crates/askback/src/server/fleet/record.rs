@@ -12,6 +12,7 @@ use askback_core::{
 };
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
+use zeroize::Zeroizing;
 
 use super::{names::call_text, tasks::TaskFacts};
 use crate::{
@@ -50,11 +51,10 @@ pub(super) struct Record {
     pub(super) progress: ProgressState,
 }
 
+/// The line before a message in a log.
 #[derive(Serialize, Deserialize)]
-struct LoggedMessage {
-    message: RawJson,
+struct MessageHeader {
     waiting: Option<WaitingNote>,
-    #[serde(default)]
     is_last: bool,
 }
 
@@ -146,12 +146,15 @@ pub(crate) fn sealed<T: Serialize>(
     place: &str,
     value: &T,
 ) -> Result<Vec<u8>> {
-    let bytes = serde_json::to_vec(value)?;
+    sealed_bytes(shared, what, place, &serde_json::to_vec(value)?)
+}
+
+fn sealed_bytes(shared: &Shared, what: &str, place: &str, bytes: &[u8]) -> Result<Vec<u8>> {
     let random = seal::Entropy(entropy()?);
     let text = seal::seal(
         shared.keys()?,
         &binding(shared, what, place),
-        &bytes,
+        bytes,
         random,
         SEALED_CHARS,
     );
@@ -165,10 +168,18 @@ pub(crate) fn opened<T: DeserializeOwned>(
     place: &str,
     bytes: &[u8],
 ) -> Option<T> {
+    serde_json::from_slice(&opened_bytes(shared, what, place, bytes)?).ok()
+}
+
+fn opened_bytes(
+    shared: &Shared,
+    what: &str,
+    place: &str,
+    bytes: &[u8],
+) -> Option<Zeroizing<Vec<u8>>> {
     let keys = shared.keys().ok()?;
     let text = std::str::from_utf8(bytes).ok()?;
-    let bytes = seal::open(keys, &binding(shared, what, place), text, SEALED_CHARS).ok()?;
-    serde_json::from_slice(&bytes).ok()
+    seal::open(keys, &binding(shared, what, place), text, SEALED_CHARS).ok()
 }
 
 pub(super) const RECORD: &str = "journal record";
@@ -208,14 +219,13 @@ impl LogMessage {
         number: u64,
         sealed: &[u8],
     ) -> Option<Self> {
-        let LoggedMessage {
-            message,
-            waiting,
-            is_last,
-        } = opened(shared, MESSAGE, &place_in(whose, number), sealed)?;
+        let bytes = opened_bytes(shared, MESSAGE, &place_in(whose, number), sealed)?;
+        let end = bytes.iter().position(|byte| *byte == b'\n')?;
+        let (header, message) = bytes.split_at_checked(end + 1)?;
+        let MessageHeader { waiting, is_last } = serde_json::from_slice(header).ok()?;
         Some(Self {
             number,
-            message: message.as_str().as_bytes().to_vec(),
+            message: message.to_vec(),
             waiting,
             is_last,
         })
@@ -228,16 +238,16 @@ impl LogMessage {
         whose: (SessionId, CallId),
         ask: Option<u32>,
     ) -> Result<Event> {
-        let text = std::str::from_utf8(&self.message);
-        let text = text.map_err(|_| Error::new("a message is no UTF-8"))?;
-        let logged = LoggedMessage {
-            message: RawJson::from_text(text.to_owned())?,
+        let mut bytes = serde_json::to_vec(&MessageHeader {
             waiting: self.waiting.clone(),
             is_last: self.is_last,
-        };
+        })?;
+        bytes.push(b'\n');
+        bytes.extend_from_slice(&self.message);
+        let place = place_in(whose, self.number);
         Ok(Event {
             ask,
-            message: sealed(shared, MESSAGE, &place_in(whose, self.number), &logged)?,
+            message: sealed_bytes(shared, MESSAGE, &place, &bytes)?,
         })
     }
 }
