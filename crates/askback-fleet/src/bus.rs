@@ -7,13 +7,13 @@ mod postgres;
 #[cfg(feature = "redis")]
 mod redis;
 
-use std::{error::Error, future::Future, sync::Arc, time::Duration};
+use std::{error::Error, future::Future, pin::pin, sync::Arc, time::Duration};
 
 use askback::journal::{Bus, HeardHints, StoreError, StoreFuture, Topic};
 use tokio::{
     select,
     task::AbortHandle,
-    time::{Instant, sleep, timeout, timeout_at},
+    time::{Instant, sleep, sleep_until, timeout},
 };
 
 #[cfg(feature = "nats")]
@@ -223,22 +223,23 @@ async fn run<E: Engine>(engine: E, mut connection: Option<E::Connection>, hub: A
 enum Step {
     Received(Result<Option<Vec<u8>>, BusFailure>),
     Send,
+    TimerEnded,
 }
 
 /// Sends and receives until the connection is lost, and returns why.
 async fn exchange(connection: &mut impl Connection, hub: &Hub) -> BusFailure {
     let mut received_at = Instant::now();
     let mut sent_heartbeat = false;
+    // One timer for many messages: it may end too early, and never too late.
+    let mut timer = pin!(sleep_until(received_at + MAX_SILENCE));
     loop {
-        let deadline = received_at + MAX_SILENCE * if sent_heartbeat { 2 } else { 1 };
-        let step = async {
-            select! {
-                received = connection.next() => Step::Received(received),
-                () = hub.wait_outgoing() => Step::Send,
-            }
+        let step = select! {
+            received = connection.next() => Step::Received(received),
+            () = hub.wait_outgoing() => Step::Send,
+            () = timer.as_mut() => Step::TimerEnded,
         };
-        let messages = match timeout_at(deadline, step).await {
-            Ok(Step::Received(Ok(message))) => {
+        let messages = match step {
+            Step::Received(Ok(message)) => {
                 (received_at, sent_heartbeat) = (Instant::now(), false);
                 match message {
                     Some(message) => hub.receive(&message),
@@ -246,11 +247,20 @@ async fn exchange(connection: &mut impl Connection, hub: &Hub) -> BusFailure {
                 }
                 continue;
             }
-            Ok(Step::Received(Err(error))) => return error,
-            Ok(Step::Send) => hub.take_outgoing(),
-            Err(_) if sent_heartbeat => return "a heartbeat did not return".into(),
-            Err(_) => {
-                sent_heartbeat = true;
+            Step::Received(Err(error)) => return error,
+            Step::Send => hub.take_outgoing(),
+            Step::TimerEnded => {
+                let silences = if sent_heartbeat { 2 } else { 1 };
+                let is_silent = received_at.elapsed() >= MAX_SILENCE * silences;
+                if is_silent && sent_heartbeat {
+                    return "a heartbeat did not return".into();
+                }
+                sent_heartbeat |= is_silent;
+                let silences = if sent_heartbeat { 2 } else { 1 };
+                timer.as_mut().reset(received_at + MAX_SILENCE * silences);
+                if !is_silent {
+                    continue;
+                }
                 vec![vec![HEARTBEAT]]
             }
         };
