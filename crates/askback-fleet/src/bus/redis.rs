@@ -27,9 +27,9 @@ impl RedisBus {
     ///
     /// # Errors
     ///
-    /// If the address cannot be read, or the server refuses the user or one of these commands. If
-    /// the server cannot be reached, the bus connects later, and until then its process is not
-    /// [ready](askback::journal::Bus::was_reached).
+    /// If the address cannot be read, or the server refuses the user. If the server cannot be
+    /// reached, or does not let the user publish and subscribe, the bus connects later, and until
+    /// then its process is not [ready](askback::journal::Bus::was_reached).
     pub async fn connect(address: &Secret, service: &str) -> Result<Self, StoreError> {
         let client = redis_client(address).map_err(StoreError::Bus)?;
         let channel = format!("askback:{}", super::channel_part(service));
@@ -58,6 +58,8 @@ pub(crate) fn redis_failure(error: RedisError) -> StoreError {
     StoreError::Unreachable(format!("Redis cannot be reached ({error}): {why}").into())
 }
 
+const NO_PERMISSION: &str = "NOPERM";
+
 fn is_refusal(error: &RedisError) -> bool {
     let is_refused = matches!(
         error.kind(),
@@ -65,10 +67,20 @@ fn is_refusal(error: &RedisError) -> bool {
     );
     // With an address without a password, the first command is refused, not the connection.
     let code = error.code().unwrap_or_default();
-    let is_forbidden = ["NOAUTH", "WRONGPASS", "NOPERM"].contains(&code);
+    let is_forbidden = ["NOAUTH", "WRONGPASS", NO_PERMISSION].contains(&code);
     // Redis 7.0 and older have no code for a command inside a script.
     let said = error.detail().unwrap_or_default();
     is_refused || is_forbidden || said.starts_with("The user executing the script can't run")
+}
+
+fn bus_failure(error: RedisError, channel: &str) -> BusFailure {
+    if error.code() == Some(NO_PERMISSION) {
+        let said = error.detail().unwrap_or_default();
+        let why =
+            format!("Redis: {said}: allow this user to publish and to subscribe to {channel}");
+        return BusFailure::Forbidden(why.into());
+    }
+    BusFailure::of_store(redis_failure(error))
 }
 
 struct Server {
@@ -87,7 +99,7 @@ impl Engine for Server {
 
     async fn connect(&self) -> Result<Subscription, BusFailure> {
         let subscribed = self.subscribe().await;
-        subscribed.map_err(|error| BusFailure::of_store(redis_failure(error)))
+        subscribed.map_err(|error| bus_failure(error, &self.channel))
     }
 }
 
@@ -115,7 +127,8 @@ impl Connection for Subscription {
         for message in messages {
             pipeline.publish(&self.channel, message).ignore();
         }
-        Ok(pipeline.exec_async(&mut self.publisher).await?)
+        let sent = pipeline.exec_async(&mut self.publisher).await;
+        sent.map_err(|error| bus_failure(error, &self.channel))
     }
 
     async fn next(&mut self) -> Result<Option<Vec<u8>>, BusFailure> {

@@ -281,12 +281,17 @@ async fn redis_knows_who_connects() {
         ("", false, false),
     ] {
         let address = Secret::new(format!("redis://{who}127.0.0.1:{}", engine.port));
+        let bus = RedisBus::connect(&address, "a").await;
+        // A user that Redis knows, and forbids this.
+        let is_forbidden = bus.as_ref().is_ok_and(Bus::is_refused);
+        assert_eq!(
+            is_forbidden,
+            ["counter:canary@", "reader:canary@"].contains(&who)
+        );
+        let counter = RedisCallCounter::connect(&address, "a").await;
         for (is_accepted, error) in [
-            (has_bus, RedisBus::connect(&address, "a").await.err()),
-            (
-                has_counter,
-                RedisCallCounter::connect(&address, "a").await.err(),
-            ),
+            (has_bus || is_forbidden, bus.err()),
+            (has_counter, counter.err()),
         ] {
             match error {
                 None => assert!(is_accepted, "{who} is accepted"),
@@ -301,6 +306,65 @@ async fn redis_knows_who_connects() {
                 Some(other) => panic!("{who}: {other}"),
             }
         }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn redis_forbids_a_channel() {
+    const REFUSES: &str = "the bus refuses this process";
+    let Some(engine) = Engine::start("redis-server", &[]) else {
+        return;
+    };
+    let client = redis::Client::open(format!("redis://127.0.0.1:{}", engine.port));
+    let client = client.expect("it is an address");
+    let connection = client.get_multiplexed_async_connection().await;
+    let connection = connection.expect("it connects");
+    let allow = async |rules: &str| {
+        let mut create = redis::cmd("ACL");
+        create.arg("SETUSER").arg("agency").arg("reset");
+        for rule in "on >canary".split(' ').chain(rules.split(' ')) {
+            create.arg(rule);
+        }
+        let created = create.exec_async(&mut connection.clone()).await;
+        created.expect("it is created");
+    };
+    let address = Secret::new(format!("redis://agency:canary@127.0.0.1:{}", engine.port));
+    for forbidding in [
+        "&askback:a +subscribe",
+        "&askback:a +publish",
+        "&other +publish +subscribe",
+    ] {
+        allow(forbidding).await;
+        let log = Log::default();
+        let _listening = log.listen();
+        let bus = RedisBus::connect(&address, "a").await;
+        let bus = bus.expect("the process goes on without a bus");
+        assert!(bus.is_refused() && !bus.was_reached());
+        let begin = hear(&bus, None).await.cursor;
+        // It tries several times, and says it once.
+        sleep(Duration::from_secs(1)).await;
+        let said = log.text();
+        assert_eq!(said.matches(REFUSES).count(), 1, "{said}");
+        let remedy = ": allow this user to publish and to subscribe to askback:a\n";
+        assert!(said.contains(remedy) && !said.contains("canary"), "{said}");
+        // These permissions are enough.
+        allow("&askback:a +publish +subscribe").await;
+        let gap = hear(&bus, Some(begin)).await;
+        assert!(gap.has_gap && bus.was_reached() && !bus.is_refused());
+        bus.publish(Topic::Changed, b"after");
+        let heard = hear(&bus, Some(gap.cursor)).await;
+        assert_eq!(heard.hints, [(Topic::Changed, b"after".to_vec())]);
+        // Redis does not end a subscription whose command was forbidden later.
+        allow("&askback:a +subscribe").await;
+        let refused = async {
+            while !bus.is_refused() {
+                bus.publish(Topic::Changed, b"refused");
+                sleep(Duration::from_millis(10)).await;
+            }
+        };
+        let refused = timeout(PATIENCE, refused).await;
+        refused.expect("it is refused again");
+        assert!(bus.was_reached());
     }
 }
 
