@@ -12,6 +12,7 @@ use std::{
         Arc, PoisonError, RwLock,
         atomic::{AtomicU64, Ordering},
     },
+    time::Duration,
 };
 
 use askback_core::auth::{AuthorizationContext, Challenge, Scopes};
@@ -20,23 +21,23 @@ use http::{
     Method, StatusCode,
     header::{AUTHORIZATION, HeaderMap, WWW_AUTHENTICATE},
 };
+use serde_json::Value;
 use tokio::sync::{Mutex, oneshot};
 use url::Url;
 
 use self::renewal::RenewalOutcome;
 use super::{
-    AuthorizationError, Config, CredentialKey, SignInError, SignInMethod,
-    code::Random,
-    drive::Means,
-    fetch::Fetcher,
-    flow::{Demands, Plan, Way},
+    AuthorizationError, Config, CredentialKey, CredentialStore, SignInError, SignInMethod,
+    fetch::{Answer, Fetcher},
+    flow::{self, Demands},
+    identity::RegisteredClient,
     key::SigningKey,
     pins,
     proof::{Nonces, prove},
     reach::{Reach, is_loopback},
     records::Grant,
     shown::shown,
-    token::sensitive,
+    token::{TokenRequest, dress, sensitive},
 };
 use crate::Secret;
 
@@ -48,11 +49,11 @@ const REMEMBERED: usize = 64;
 
 /// Obtains and holds the tokens for one server.
 pub struct Authorizer {
-    config: Arc<Config>,
-    server: Url,
-    reach: Reach,
-    fetcher: Fetcher,
-    company: Option<Fetcher>,
+    pub(crate) config: Arc<Config>,
+    pub(crate) server: Url,
+    pub(crate) fetcher: Fetcher,
+    /// Reaches the company's provider, which the host configured.
+    pub(crate) company: Option<Fetcher>,
     nonces: Nonces,
     /// The credentials that requests carry. The outer `None` means that the store has not been
     /// read.
@@ -115,7 +116,7 @@ enum Cause {
 }
 
 #[derive(Default)]
-struct Renewal {
+pub(crate) struct Renewal {
     pass: Option<Arc<Pass>>,
     /// Whether a full authorization took place, not just a renewal.
     authorized: bool,
@@ -124,7 +125,7 @@ struct Renewal {
 }
 
 /// Closed once no caller waits any more.
-type Waiter = oneshot::Sender<Result<Renewal, AuthorizationError>>;
+pub(crate) type Waiter = oneshot::Sender<Result<Renewal, AuthorizationError>>;
 
 impl Authorizer {
     pub(super) fn new(config: Arc<Config>, server: Url) -> io::Result<Self> {
@@ -145,7 +146,6 @@ impl Authorizer {
             company,
             config,
             server,
-            reach,
             nonces: Nonces::default(),
             current: RwLock::default(),
             context: AuthorizationContext::default(),
@@ -198,7 +198,7 @@ impl Authorizer {
         let scheme = match &pass.key {
             Some(key) => {
                 let nonce = self.nonces.get(url);
-                let now = self.means().now();
+                let now = self.now();
                 let proof = prove(key, method.as_str(), url, Some(token), nonce, now)?;
                 headers.insert("dpop", sensitive(proof.expose())?);
                 Challenge::DPOP
@@ -426,61 +426,70 @@ impl Authorizer {
         waiting: &mut Waiter,
     ) -> Result<Grant, AuthorizationError> {
         for _ in 0..2 {
-            let (way, redirect) = match &self.config.how {
-                SignInMethod::Person(sign_in) => {
-                    let ready = sign_in.ready().await.map_err(AuthorizationError::SignIn)?;
-                    let redirect = ready.uri().to_owned();
-                    (Way::Person { redirect }, Some(ready))
-                }
-                SignInMethod::Client => (Way::Client, None),
-                SignInMethod::Company(provider, _) => (Way::Company(provider.clone()), None),
-                SignInMethod::Vouched(_) => (Way::Vouched, None),
-            };
-            let plan = self.plan(wanted.clone(), way).await?;
-            if let Some(grant) = self.means().run(plan, redirect, waiting).await? {
+            if let Some(grant) = flow::authorize(self, wanted, waiting).await? {
                 return Ok(grant);
             }
         }
         Err(not_accepted("a registration it has just given"))
     }
 
-    async fn plan(&self, wanted: Demands, way: Way) -> Result<Plan, AuthorizationError> {
-        let config = &self.config;
-        let mut clients = config.clients.clone();
+    /// The clients that were registered by hand, with the issuers they belong to.
+    pub(crate) async fn registered_clients(
+        &self,
+    ) -> Result<Vec<RegisteredClient>, AuthorizationError> {
+        let mut clients = self.config.clients.clone();
         for client in &mut clients {
             // A client without an issuer belongs to the first issuer that it is used with.
             if client.issuer.is_none() {
-                client.issuer = pins::issuer(&*config.store, &client.id).await?;
+                client.issuer = pins::issuer(&*self.config.store, &client.id).await?;
             }
         }
-        Ok(Plan {
-            server: self.server.clone(),
-            reach: self.reach,
-            wanted,
-            way,
-            clients,
-            document: config.document.clone(),
-            introduction: config.introduction.clone(),
-            scopes: config.scopes.clone(),
-            bound: config.bound,
-            random: Random::new()?,
-        })
+        Ok(clients)
     }
 
-    fn means(&self) -> Means<'_> {
+    /// The store, and the maximum wait for a lock in it.
+    pub(crate) fn store(&self) -> (&dyn CredentialStore, Duration) {
         let config = &self.config;
-        Means {
-            fetcher: &self.fetcher,
-            company: self.company.as_ref(),
-            nonces: &self.nonces,
-            store: &*config.store,
-            clock: &*config.clock,
-            assertions: match &config.how {
-                SignInMethod::Company(_, source) | SignInMethod::Vouched(source) => Some(source),
-                SignInMethod::Person(_) | SignInMethod::Client => None,
-            },
-            sign_in: config.limits.sign_in.person,
-            lock: config.limits.sign_in.credential_lock,
+        (&*config.store, config.limits.sign_in.credential_lock)
+    }
+
+    pub(crate) fn now(&self) -> u64 {
+        self.config.clock.now() / 1000
+    }
+
+    /// Requests a token, bound to the key if there is one. Repeats the request once if the issuer
+    /// requires a nonce in the proof (RFC 9449, 8).
+    pub(crate) async fn ask(
+        &self,
+        fetcher: &Fetcher,
+        what: &'static str,
+        request: &TokenRequest,
+        key: Option<&SigningKey>,
+    ) -> Result<Answer, AuthorizationError> {
+        let endpoint = &request.endpoint;
+        let mut again = key.is_some();
+        loop {
+            let (mut headers, form) = dress(request, self.now())?;
+            if let Some(key) = key {
+                let nonce = self.nonces.get(endpoint);
+                let proof = prove(key, "POST", endpoint, None, nonce, self.now())?;
+                headers.insert("dpop", sensitive(proof.expose())?);
+            }
+            let fetched = fetcher.post_form(endpoint, headers, form).await;
+            let fetched = fetched.map_err(|error| AuthorizationError::Fetch {
+                what,
+                why: error.to_string(),
+            })?;
+            let nonce = fetched.nonce.as_deref();
+            let has_nonce = nonce.is_some_and(|nonce| self.nonces.learn(endpoint, nonce));
+            let answer = Answer::from(fetched);
+            let error = answer.json.as_ref().and_then(|json| json.get("error"));
+            let wants_nonce = error.and_then(Value::as_str) == Some("use_dpop_nonce");
+            if again && has_nonce && wants_nonce {
+                again = false;
+                continue;
+            }
+            return Ok(answer);
         }
     }
 

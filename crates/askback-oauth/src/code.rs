@@ -1,8 +1,6 @@
 //! The authorization code grant: the request sent through the browser, and its answer (RFC 6749,
 //! 4.1; PKCE, RFC 7636; the `iss` parameter, RFC 9207).
 
-use std::fmt;
-
 use askback_core::auth::{AuthorizationError, Scopes, SignInError};
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use serde::{Deserialize, Serialize};
@@ -69,10 +67,6 @@ pub struct AuthorizationCode {
     redirect: String,
 }
 
-/// Random bytes: half for the PKCE verifier, half for `state`.
-#[derive(Clone)]
-pub(crate) struct Random(pub(crate) Zeroizing<[u8; 64]>);
-
 #[derive(Default)]
 struct Answer {
     code: Option<Secret>,
@@ -134,13 +128,10 @@ impl AuthorizationRequest {
             let why = format!("the parameter {name:?} is one the request sets by itself");
             return Err(AuthorizationError::Credentials(why));
         }
-        Ok(self.begin_with(&Random::new()?))
-    }
-
-    pub(crate) fn begin_with(&self, Random(random): &Random) -> (Url, PendingAuthorization) {
-        let (verifier, state) = random.split_at(32);
+        let verifier = Zeroizing::new(entropy::<32>()?);
+        let state = entropy::<32>()?;
         let pending = PendingAuthorization {
-            verifier: Secret::new(URL_SAFE_NO_PAD.encode(verifier)),
+            verifier: Secret::new(URL_SAFE_NO_PAD.encode(*verifier)),
             state: URL_SAFE_NO_PAD.encode(state),
             redirect: self.redirect.clone(),
             issuer: self.issuer.clone(),
@@ -156,7 +147,7 @@ impl AuthorizationRequest {
             .append_pair("code_challenge", &URL_SAFE_NO_PAD.encode(challenge))
             .append_pair("code_challenge_method", "S256")
             .extend_pairs(&self.parameters);
-        (url, pending)
+        Ok((url, pending))
     }
 }
 
@@ -239,19 +230,7 @@ impl AuthorizationCode {
     }
 }
 
-impl Random {
-    pub(crate) fn new() -> Result<Self, AuthorizationError> {
-        Ok(Self(Zeroizing::new(entropy()?)))
-    }
-}
-
 askback_core::debug_only!(PendingAuthorization { issuer });
-
-impl fmt::Debug for Random {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Random(…)")
-    }
-}
 
 pub(crate) fn no_endpoint(issuer: &str) -> AuthorizationError {
     AuthorizationError::Unsupported {

@@ -45,6 +45,16 @@ pub struct Fetcher {
     reach: Reach,
     most: usize,
     patience: Duration,
+    /// The answers of a unit test, in place of the network's.
+    #[cfg(test)]
+    pub(crate) script: Option<std::sync::Arc<std::sync::Mutex<Script>>>,
+}
+
+#[cfg(test)]
+#[derive(Debug)]
+pub(crate) struct Script {
+    pub(crate) answers: std::collections::VecDeque<(u16, Value)>,
+    pub(crate) asked: Vec<String>,
 }
 
 /// Which redirects of a document are followed.
@@ -117,6 +127,8 @@ impl Fetcher {
             reach,
             most: limits.sign_in.document_bytes,
             patience: limits.sign_in.document_fetch,
+            #[cfg(test)]
+            script: None,
         })
     }
 
@@ -139,11 +151,16 @@ impl Fetcher {
     ///
     /// [`FetchError`]. A response with an error status is not an error.
     pub async fn get(&self, url: &Url, redirects: Redirects) -> Result<FetchedAnswer, FetchError> {
+        #[cfg(test)]
+        if let Some(answer) = self.scripted(url) {
+            return Ok(answer);
+        }
         let fetching = async {
             let mut url = url.clone();
             for _ in 0..=REDIRECTIONS {
                 let headers = HeaderMap::from_iter([(ACCEPT, JSON)]);
-                let response = self.send(Method::GET, &url, headers, Bytes::new()).await?;
+                let request = self.request_to(Method::GET, &url, headers, Bytes::new())?;
+                let response = self.requests.send(request).await.map_err(unreachable)?;
                 if !response.status().is_redirection() {
                     return self.read(response).await;
                 }
@@ -169,10 +186,8 @@ impl Fetcher {
     ///
     /// [`FetchError`]. A response with an error status is not an error.
     pub async fn post(&self, url: &Url, body: &Value) -> Result<FetchedAnswer, FetchError> {
-        let mut headers = HeaderMap::new();
-        headers.insert(CONTENT_TYPE, JSON);
-        self.in_time(self.send_body(url, headers, body.to_string().into()))
-            .await
+        let headers = HeaderMap::from_iter([(CONTENT_TYPE, JSON)]);
+        self.post_once(url, headers, body.to_string().into()).await
     }
 
     /// Posts an encoded form with these headers. Follows no redirects.
@@ -188,8 +203,7 @@ impl Fetcher {
     ) -> Result<FetchedAnswer, FetchError> {
         const FORM: HeaderValue = HeaderValue::from_static("application/x-www-form-urlencoded");
         headers.insert(CONTENT_TYPE, FORM);
-        self.in_time(self.send_body(url, headers, form.into()))
-            .await
+        self.post_once(url, headers, form.into()).await
     }
 
     /// Sends any request, such as one with a token. Follows no redirects, because its headers are meant for this server
@@ -206,36 +220,37 @@ impl Fetcher {
         body: Vec<u8>,
     ) -> Result<FetchedAnswer, FetchError> {
         headers.entry(ACCEPT).or_insert(JSON);
-        self.in_time(self.once(method, url, headers, body.into()))
-            .await
+        let request = self.request_to(method, url, headers, body.into())?;
+        let sending = async { self.read_here(self.requests.send(request).await).await };
+        self.in_time(sending).await
     }
 
-    async fn send_body(
+    /// Sends a request that uses up a code, a refresh token or a registration, so it is not sent
+    /// again.
+    async fn post_once(
         &self,
         url: &Url,
         mut headers: HeaderMap,
         body: Bytes,
     ) -> Result<FetchedAnswer, FetchError> {
+        #[cfg(test)]
+        if let Some(answer) = self.scripted(url) {
+            return Ok(answer);
+        }
         headers.insert(ACCEPT, JSON);
-        // The first request uses up a code, a refresh token or a registration, so it is not sent
-        // again.
         let request = self.request_to(Method::POST, url, headers, body)?;
-        let response = self.requests.send_alone(request).await;
-        self.read_here(response.map_err(unreachable)?).await
+        let posting = async {
+            self.read_here(self.requests.send_alone(request).await)
+                .await
+        };
+        self.in_time(posting).await
     }
 
-    async fn once(
+    async fn read_here(
         &self,
-        method: Method,
-        url: &Url,
-        headers: HeaderMap,
-        body: Bytes,
+        response: Result<Response<Incoming>, RequestError>,
     ) -> Result<FetchedAnswer, FetchError> {
-        let response = self.send(method, url, headers, body).await?;
-        self.read_here(response).await
-    }
-
-    async fn read_here(&self, response: Response<Incoming>) -> Result<FetchedAnswer, FetchError> {
+        let response = response.map_err(unreachable)?;
         // The request is meant for this server only.
         if response.status().is_redirection() {
             return Err(FetchError::Redirected);
@@ -243,15 +258,21 @@ impl Fetcher {
         self.read(response).await
     }
 
-    async fn send(
-        &self,
-        method: Method,
-        url: &Url,
-        headers: HeaderMap,
-        body: Bytes,
-    ) -> Result<Response<Incoming>, FetchError> {
-        let request = self.request_to(method, url, headers, body)?;
-        self.requests.send(request).await.map_err(unreachable)
+    #[cfg(test)]
+    fn scripted(&self, url: &Url) -> Option<FetchedAnswer> {
+        let mut script = self.script.as_ref()?.lock().expect("a script");
+        script.asked.push(url.to_string());
+        let (status, json) = script.answers.pop_front().expect("an answer");
+        let body = match json {
+            Value::Null => Vec::new(),
+            json => json.to_string().into_bytes(),
+        };
+        Some(FetchedAnswer {
+            status,
+            body,
+            retry_after: None,
+            nonce: None,
+        })
     }
 
     fn request_to(
@@ -381,7 +402,7 @@ impl fmt::Debug for Answer {
 
 /// Parses a document. Returns `None` if the server has none; a server error is not read as a
 /// missing document.
-pub(crate) fn document<T: DeserializeOwned>(
+fn document<T: DeserializeOwned>(
     what: &'static str,
     answer: Result<Answer, FetchError>,
 ) -> Result<Option<T>, AuthorizationError> {
@@ -396,6 +417,30 @@ pub(crate) fn document<T: DeserializeOwned>(
         // A server that returns HTML for every URL has no document.
         (200..=299, None) | (400..=499, _) => Ok(None),
         (status, _) => Err(failed(format!("it answers with status {status}"))),
+    }
+}
+
+/// Returns the first of these documents that exists, and its place. `url` checks each place.
+pub(crate) async fn first_document<T: DeserializeOwned>(
+    fetcher: &Fetcher,
+    what: &'static str,
+    places: Vec<String>,
+    redirects: Redirects,
+    url: impl Fn(&str) -> Result<Url, AuthorizationError>,
+) -> Result<Option<(T, String)>, AuthorizationError> {
+    for place in places {
+        let fetched = fetcher.get(&url(&place)?, redirects).await;
+        if let Some(found) = document(what, fetched.map(Answer::from))? {
+            return Ok(Some((found, place)));
+        }
+    }
+    Ok(None)
+}
+
+pub(crate) fn no_document(what: &'static str) -> AuthorizationError {
+    AuthorizationError::Fetch {
+        what,
+        why: "no JSON document is at any of the well-known places".to_owned(),
     }
 }
 

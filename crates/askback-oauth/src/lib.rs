@@ -64,14 +64,13 @@
 //!
 //! # Design
 //!
-//! The steps of a client are a state machine without I/O (`flow`). A [`Fetcher`] makes all
+//! Each step of a client takes what the steps before have checked (`flow`). A [`Fetcher`] makes all
 //! requests. Its [`Reach`] keeps a server from making the client connect to private networks.
 
 mod assertion;
 mod authorizer;
 mod clock;
 mod code;
-mod drive;
 mod entropy;
 mod fetch;
 mod flow;

@@ -2,7 +2,7 @@ use askback_core::auth::{AuthorizationError, AuthorizationServer};
 use url::Url;
 
 use crate::{
-    fetch::{Answer, Fetcher, Redirects, document},
+    fetch::{Fetcher, Redirects, first_document, no_document},
     reach::{Reach, is_plain},
     shape::AnswerShape,
     shown::shown,
@@ -59,26 +59,17 @@ impl Provider {
             what: ISSUER,
             why: bad.to_string(),
         })?;
-        for place in places {
-            let url = endpoint(fetcher.reach(), ISSUER, &place)?;
-            let fetched = fetcher.get(&url, Redirects::SameOrigin).await;
-            let read = document::<AuthorizationServer>(ISSUER, fetched.map(Answer::from));
-            let Some(document) = read? else {
-                // Try the next well-known URL.
-                continue;
-            };
-            if document.issuer != issuer {
-                return Err(AuthorizationError::OtherIssuer {
-                    wanted: issuer.to_owned(),
-                    found: shown(&document.issuer),
-                });
-            }
-            return Self::of(fetcher.reach(), document);
+        let url = |place: &str| endpoint(fetcher.reach(), ISSUER, place);
+        let redirects = Redirects::SameOrigin;
+        let found = first_document(fetcher, ISSUER, places, redirects, url).await?;
+        let (document, _): (AuthorizationServer, _) = found.ok_or_else(|| no_document(ISSUER))?;
+        if document.issuer != issuer {
+            return Err(AuthorizationError::OtherIssuer {
+                wanted: issuer.to_owned(),
+                found: shown(&document.issuer),
+            });
         }
-        Err(AuthorizationError::Fetch {
-            what: ISSUER,
-            why: "no JSON document is at any of the well-known places".to_owned(),
-        })
+        Self::of(fetcher.reach(), document)
     }
 
     fn of(reach: &Reach, document: AuthorizationServer) -> Result<Self, AuthorizationError> {

@@ -1,7 +1,5 @@
 //! Token requests, and tokens in their responses (RFC 6749, 5).
 
-use std::fmt;
-
 use askback_core::{
     auth::{AuthorizationError, Scopes},
     json,
@@ -14,7 +12,7 @@ use url::{Url, form_urlencoded};
 
 use crate::{
     Secret,
-    fetch::{Answer, FetchError},
+    fetch::Answer,
     identity::{Client, Method, Proof},
     proof::unique,
     records::Grant,
@@ -45,21 +43,16 @@ pub struct Tokens {
     pub id_token: Option<Secret>,
 }
 
-#[derive(Debug)]
 pub(crate) struct TokenRequest {
     pub(crate) endpoint: Url,
     /// The endpoint's issuer: the audience of a client's assertions.
     pub(crate) issuer: String,
     pub(crate) client: Client,
     pub(crate) form: Form,
-    pub(crate) bound: bool,
-    /// Whether it goes to the company's provider, which the host configured, and not to an issuer
-    /// that a server named.
-    pub(crate) is_to_company: bool,
 }
 
-/// Form fields. Their values are never printed.
-#[derive(Clone, Default, PartialEq, Eq)]
+/// Form fields.
+#[derive(Clone, Default)]
 pub(crate) struct Form(pub(crate) Vec<(&'static str, Secret)>);
 
 #[derive(Deserialize)]
@@ -91,13 +84,6 @@ impl Form {
             Some(scopes) => self.with("scope", scopes.to_string()),
             None => self,
         }
-    }
-}
-
-impl fmt::Debug for Form {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let names = self.0.iter().map(|(name, _)| name);
-        f.debug_list().entries(names).finish()
     }
 }
 
@@ -171,16 +157,10 @@ pub(crate) fn refresh(grant: &Grant, endpoint: Url, client: Client) -> Option<To
         issuer: grant.issuer.clone(),
         client,
         form,
-        bound: grant.key.is_some(),
-        is_to_company: false,
     })
 }
 
-pub(crate) fn granted(
-    answer: Result<Answer, FetchError>,
-    bound: bool,
-    now: u64,
-) -> Result<Tokens, AuthorizationError> {
+pub(crate) fn granted(answer: Answer, bound: bool, now: u64) -> Result<Tokens, AuthorizationError> {
     let given = given(WHAT, answer)?;
     let wrong = |why: &str| AuthorizationError::Document {
         what: WHAT,
@@ -202,14 +182,7 @@ pub(crate) fn granted(
     })
 }
 
-pub(crate) fn given(
-    what: &'static str,
-    answer: Result<Answer, FetchError>,
-) -> Result<TokenAnswer, AuthorizationError> {
-    let answer = answer.map_err(|error| AuthorizationError::Fetch {
-        what,
-        why: error.to_string(),
-    })?;
+pub(crate) fn given(what: &'static str, answer: Answer) -> Result<TokenAnswer, AuthorizationError> {
     if is_for_now(&answer) {
         return Err(AuthorizationError::Busy {
             what,

@@ -116,7 +116,7 @@ impl TokenEndpoint {
         answer.json = answer
             .json
             .map(|json| self.provider.shape.straightened(json, at));
-        token::granted(Ok(answer), false, self.now())
+        token::granted(answer, false, self.now())
     }
 
     pub(crate) async fn post(
@@ -130,8 +130,6 @@ impl TokenEndpoint {
             issuer: self.provider.issuer.clone(),
             client: self.client.clone(),
             form,
-            bound: false,
-            is_to_company: false,
         };
         let (headers, form) = token::dress(&request, self.now())?;
         let posted = self.fetcher.post_form(&request.endpoint, headers, form);

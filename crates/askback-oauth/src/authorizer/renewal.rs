@@ -10,7 +10,7 @@ use crate::{
     key::SigningKey,
     records::{self, Grant},
     store::{locked, not_kept},
-    token::{granted, refresh},
+    token::{WHAT, granted, refresh},
 };
 
 /// Tokens are renewed this many seconds before they expire.
@@ -76,14 +76,14 @@ impl Authorizer {
         let Some(request) = refresh(grant, endpoint, client) else {
             return Ok(RenewalOutcome::Ended);
         };
-        let means = self.means();
-        let answer = means.ask(&request, pass.key.as_ref()).await?;
-        let granted = match granted(answer, request.bound, means.now()) {
+        let key = pass.key.as_ref();
+        let answer = self.ask(&self.fetcher, WHAT, &request, key).await?;
+        let granted = match granted(answer, key.is_some(), self.now()) {
             Ok(granted) => granted,
             Err(AuthorizationError::Refused { code, .. }) => {
                 tracing::debug!(code, "a token was not renewed");
                 if is_kept && code == "invalid_client" {
-                    means.forget_client(&grant.issuer, &grant.client.id).await?;
+                    self.forget_client(&grant.issuer, &grant.client.id).await?;
                 }
                 return Ok(RenewalOutcome::Ended);
             }
@@ -111,7 +111,7 @@ impl Authorizer {
             Ok(RenewalOutcome::Ended) => NEVER,
             Err(error) => {
                 tracing::debug!(%error, "a token was not renewed ahead of its end");
-                self.means().now() + PAUSE
+                self.now() + PAUSE
             }
         };
         pass.renew_at.store(next, Ordering::Relaxed);
@@ -119,13 +119,8 @@ impl Authorizer {
     }
 
     pub(super) async fn lock(&self) -> Result<KeyLock, AuthorizationError> {
-        let config = &self.config;
-        locked(
-            &*config.store,
-            &self.key(),
-            config.limits.sign_in.credential_lock,
-        )
-        .await
+        let (store, most) = self.store();
+        locked(store, &self.key(), most).await
     }
 
     /// Stores the tokens of a new authorization and uses them from now on.
@@ -148,7 +143,7 @@ impl Authorizer {
         if let Err(error) = &saved {
             tracing::warn!(%error, "tokens are not kept; the next start will need another sign-in");
         }
-        let mut pass = Pass::new(grant, self.means().now(), saved.is_ok())?;
+        let mut pass = Pass::new(grant, self.now(), saved.is_ok())?;
         if let Some(before) = renewed.filter(|it| it.grant.granted == pass.grant.granted) {
             pass.sign_in = Arc::clone(&before.sign_in);
         }
@@ -173,7 +168,7 @@ impl Authorizer {
         if let Some(known) = known.filter(|it| it.grant.access_token == grant.access_token) {
             return Ok(Some(known));
         }
-        let pass = Arc::new(Pass::new(grant, self.means().now(), true)?);
+        let pass = Arc::new(Pass::new(grant, self.now(), true)?);
         self.set(Some(Arc::clone(&pass)));
         Ok(Some(pass))
     }
@@ -194,6 +189,6 @@ impl Authorizer {
     }
 
     pub(super) fn is_ending(&self, pass: &Pass) -> bool {
-        self.means().now() >= pass.renew_at.load(Ordering::Relaxed)
+        self.now() >= pass.renew_at.load(Ordering::Relaxed)
     }
 }

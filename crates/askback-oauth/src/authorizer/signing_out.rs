@@ -3,7 +3,7 @@ use crate::{
     AuthorizationError, SignOut,
     records::{self, Grant},
     store::not_kept,
-    token::{Form, TokenRequest},
+    token::{Form, TokenRequest, dress},
 };
 
 impl Authorizer {
@@ -43,10 +43,10 @@ impl Authorizer {
             form: Form::default()
                 .with_secret("token", token)
                 .with("token_type_hint", hint),
-            bound: false,
-            is_to_company: false,
         };
-        match self.means().revoke(&request).await? {
+        let (headers, form) = dress(&request, self.now())?;
+        let posted = self.fetcher.post_form(&request.endpoint, headers, form);
+        match posted.await {
             Ok(answer) if (200..300).contains(&answer.status) => Ok(SignOut::Revoked),
             Ok(answer) => Ok(SignOut::Forgotten(format!(
                 "the authorization server answered with status {}",

@@ -1,14 +1,13 @@
-//! One authorization, from the server's refusal to a token, as a state machine without I/O.
+//! One authorization, from the server's refusal to a token.
 //!
-//! [`Flow::next`] takes an event and returns the next action. Each state holds only what may be
-//! used in it: for example, only the state after the check of the answer has a code to exchange.
+//! Each step takes what the steps before have checked: for example, only
+//! [`PendingAuthorization::accept`](crate::PendingAuthorization::accept) returns a code.
 //!
 //! ```text
 //! the server's document → the issuer's document → who the client is
 //!     → a person, or an assertion → a token
 //! ```
 
-mod consent;
 mod discovery;
 mod registration;
 mod token;
@@ -16,38 +15,24 @@ mod token;
 #[cfg(test)]
 mod tests;
 
-use askback_core::auth::{AuthorizationServer, Challenge, Scopes};
-use serde_json::Value;
+use std::time::Duration;
+
+use askback_core::{
+    auth::{AuthorizationServer, Challenge, Scopes},
+    future::BoxFuture,
+};
+use tokio::time::timeout;
 use url::Url;
 
-use self::discovery::Places;
 use super::{
-    AuthorizationError, SignInError, SignInRequest,
-    assertion::IdentityProvider,
-    code::{PendingAuthorization, Random},
-    fetch::{Answer, FetchError},
-    identity::{Client, Introduction, RegisteredClient},
-    reach::{Reach, is_loopback},
-    records::{Grant, Registration},
-    token::TokenRequest,
+    AuthorizationError, Redirect, SignInError, SignInMethod,
+    authorizer::{Authorizer, Waiter},
+    identity::RegisteredClient,
+    reach::is_loopback,
+    records::Grant,
+    shown::shown,
+    token::Form,
 };
-use crate::Secret;
-
-#[derive(Debug, Clone)]
-pub(super) struct Plan {
-    pub(super) server: Url,
-    pub(super) reach: Reach,
-    pub(super) wanted: Demands,
-    pub(super) way: Way,
-    pub(super) clients: Vec<RegisteredClient>,
-    pub(super) document: Option<String>,
-    pub(super) introduction: Introduction,
-    /// Scopes that the host always requests.
-    pub(super) scopes: Scopes,
-    /// Whether to bind tokens to a key whenever the issuer supports it.
-    pub(super) bound: bool,
-    pub(super) random: Random,
-}
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Demands {
@@ -59,88 +44,22 @@ pub(super) struct Demands {
     pub(super) before: Option<(String, Scopes)>,
 }
 
-#[derive(Debug, Clone)]
-pub(super) enum Way {
-    /// A user signs in and is redirected to this URI.
-    Person {
-        redirect: String,
-    },
-    Client,
-    Company(IdentityProvider),
-    Vouched,
+struct Flow<'a> {
+    authorizer: &'a Authorizer,
+    wanted: &'a Demands,
+    /// The clients that were registered by hand, with the issuers they belong to.
+    clients: Vec<RegisteredClient>,
+    /// Where the user is redirected to, if one signs in.
+    redirect: Option<String>,
 }
 
-#[derive(Debug)]
-pub(super) enum Action {
-    Fetch(Fetch),
-    Recall(String),
-    /// Register the client. If there is a user, they agree first.
-    Register {
-        issuer: String,
-        endpoint: Url,
-        request: Value,
-    },
-    /// Ask the user for the client they registered with this issuer.
-    AskClient(String),
-    Keep(Registration),
-    /// Delete the registration, which the issuer no longer knows.
-    Forget(String),
-    /// Start again: the next step needs another sign-in.
-    Again,
-    Show(SignInRequest),
-    Assert(String),
-    Ask(TokenRequest),
-    Done(Box<Grant>),
-    Failed(AuthorizationError),
+/// The user who signs in.
+struct User<'a> {
+    redirect: Box<dyn Redirect>,
+    patience: Duration,
+    waiting: &'a mut Waiter,
 }
 
-#[derive(Debug, PartialEq, Eq)]
-pub(super) struct Fetch {
-    pub(super) what: &'static str,
-    pub(super) url: Url,
-    /// Whether only the origin of the URL may serve it. If so, the document's location says whose
-    /// document it is.
-    pub(super) near: bool,
-}
-
-#[derive(Debug)]
-pub(super) enum Event {
-    Start,
-    Answer(Result<Answer, FetchError>),
-    Recalled(Option<Registration>),
-    Named(Option<RegisteredClient>),
-    Noted,
-    Redirected(Result<String, SignInError>),
-    Asserted(Result<Secret, String>),
-}
-
-#[derive(Debug)]
-pub(super) struct Flow {
-    plan: Plan,
-    state: State,
-}
-
-#[derive(Debug)]
-enum State {
-    Start,
-    Resource(Places),
-    Issuer(Resource, Places),
-    Recalling(Site),
-    Registering(Site),
-    Naming(Site),
-    Keeping(Site, Client),
-    Forgetting,
-    Asking(Site, Client, PendingAuthorization),
-    Asserting(Site, Client),
-    /// Waits for the company's permission.
-    Permitting(Site, Client),
-    Exchanging(Site, Client),
-    /// Waits until the client that the user named is stored.
-    Granted(Box<Grant>),
-    Over,
-}
-
-#[derive(Debug, Clone)]
 struct Resource {
     name: String,
     title: Option<String>,
@@ -154,7 +73,6 @@ struct Resource {
     takes_bound: bool,
 }
 
-#[derive(Debug, Clone)]
 struct Site {
     resource: Resource,
     issuer: AuthorizationServer,
@@ -167,74 +85,56 @@ struct Site {
     bound: bool,
 }
 
-impl Flow {
-    pub(super) fn new(plan: Plan) -> Self {
-        Self {
-            plan,
-            state: State::Start,
+/// Runs an authorization. Returns `None` if it has to start again, because the issuer has forgotten
+/// the client. The user's prompt ends if no caller waits any more.
+pub(super) async fn authorize(
+    authorizer: &Authorizer,
+    wanted: &Demands,
+    waiting: &mut Waiter,
+) -> Result<Option<Grant>, AuthorizationError> {
+    let config = &authorizer.config;
+    let mut user = match &config.how {
+        SignInMethod::Person(sign_in) => Some(User {
+            redirect: sign_in.ready().await.map_err(AuthorizationError::SignIn)?,
+            patience: config.limits.sign_in.person,
+            waiting,
+        }),
+        _ => None,
+    };
+    let redirect = user.as_ref().map(|user| user.redirect.uri().to_owned());
+    let flow = Flow {
+        authorizer,
+        wanted,
+        clients: authorizer.registered_clients().await?,
+        redirect,
+    };
+    let resource = flow.find_resource().await?;
+    let site = flow.find_issuer(resource).await?;
+    let client = flow.identify(&site, user.as_mut()).await?;
+    let form = match (&config.how, user) {
+        (SignInMethod::Person(_), user) => {
+            let user = user.ok_or(AuthorizationError::SignIn(SignInError::Abandoned))?;
+            flow.consent(&site, &client, user).await?
         }
-    }
-
-    /// Takes an event that happened at `now`, in seconds since the Unix epoch, and returns the next
-    /// action.
-    pub(super) fn next(&mut self, event: Event, now: u64) -> Action {
-        let state = std::mem::replace(&mut self.state, State::Over);
-        match self.step(state, event, now) {
-            Ok((state, action)) => {
-                self.state = state;
-                action
-            }
-            Err(error) => Action::Failed(error),
+        (SignInMethod::Company(provider, identity), _) => {
+            let identity = token::assertion(&**identity, &provider.issuer).await?;
+            let permission = flow.permission(&site, provider, identity).await?;
+            token::jwt_bearer(&site, permission)
         }
-    }
-
-    fn step(&self, state: State, event: Event, now: u64) -> Next {
-        match (state, event) {
-            (State::Start, Event::Start) => self.find_resource(),
-            (State::Resource(places), Event::Answer(answer)) => self.resource(places, answer),
-            (State::Issuer(resource, places), Event::Answer(answer)) => {
-                self.issuer(resource, places, answer)
-            }
-            (State::Recalling(site), Event::Recalled(kept)) => self.recalled(site, kept, now),
-            (State::Registering(site), Event::Answer(answer)) => self.registered(site, answer),
-            (State::Naming(site), Event::Named(client)) => self.named(site, client),
-            (State::Keeping(site, client), Event::Noted) => self.identified(site, client),
-            (State::Forgetting, Event::Noted) => Ok((State::Over, Action::Again)),
-            (State::Asking(site, client, pending), Event::Redirected(redirected)) => {
-                self.redirected(site, client, pending, redirected)
-            }
-            (State::Asserting(site, client), Event::Asserted(assertion)) => {
-                self.asserted(site, client, assertion)
-            }
-            (State::Permitting(site, client), Event::Answer(answer)) => {
-                self.permitted(site, client, answer)
-            }
-            (State::Exchanging(site, client), Event::Answer(answer)) => {
-                self.exchanged(site, client, answer, now)
-            }
-            (State::Granted(grant), Event::Noted) => Ok((State::Over, Action::Done(grant))),
-            // The driver passed an event that this state does not expect.
-            (_, _) => Err(AuthorizationError::SignIn(SignInError::Abandoned)),
+        (SignInMethod::Vouched(source), _) => {
+            let assertion = token::assertion(&**source, &site.issuer.issuer).await?;
+            token::jwt_bearer(&site, assertion)
         }
-    }
+        (SignInMethod::Client, _) => Form::default()
+            .with("grant_type", "client_credentials")
+            .with_scopes(site.scopes.as_ref()),
+    };
+    flow.exchange(site, client, form).await
+}
 
-    fn identified(&self, site: Site, client: Client) -> Next {
-        match &self.plan.way {
-            Way::Person { redirect } => self.ask(site, client, redirect),
-            Way::Client => self.exchange_nothing(site, client),
-            Way::Company(provider) => {
-                let audience = provider.issuer.clone();
-                Ok((State::Asserting(site, client), Action::Assert(audience)))
-            }
-            Way::Vouched => {
-                let audience = site.issuer.issuer.clone();
-                Ok((State::Asserting(site, client), Action::Assert(audience)))
-            }
-        }
-    }
-
+impl Flow<'_> {
     fn url(&self, what: &'static str, url: &str) -> Result<Url, AuthorizationError> {
-        let read = self.plan.reach.url(url);
+        let read = self.authorizer.fetcher.url(url);
         read.ok_or_else(|| refused_url(what, url))
     }
 
@@ -255,15 +155,38 @@ impl Flow {
     }
 }
 
+impl Site {
+    fn not_signed_in(&self, why: SignInError) -> AuthorizationError {
+        AuthorizationError::SignIn(match why {
+            // A user could not sign in either.
+            SignInError::Unattended if self.is_assumed => return discovery::no_issuer(),
+            // The texts may quote a web page.
+            SignInError::Declined(Some(reason)) => SignInError::Declined(Some(shown(&reason))),
+            SignInError::Host(why) => SignInError::Host(shown(&why)),
+            why => why,
+        })
+    }
+}
+
+/// Waits for the user, or until no caller waits any more.
+async fn ask_user<A>(
+    asking: BoxFuture<'_, Result<A, SignInError>>,
+    patience: Duration,
+    waiting: &mut Waiter,
+) -> Result<A, SignInError> {
+    tokio::select! {
+        answer = timeout(patience, asking) => answer.unwrap_or(Err(SignInError::TimedOut)),
+        () = waiting.closed() => Err(SignInError::Abandoned),
+    }
+}
+
 /// The error for a rejected URL of a server. It is also logged, so that operators see attempts
 /// (2026-07-28, security best practices, OAuth URL validation).
 fn refused_url(what: &'static str, url: &str) -> AuthorizationError {
-    let url = crate::shown::shown(url);
+    let url = shown(url);
     tracing::warn!(what, %url, "a URL of a server was refused");
     AuthorizationError::Url { what, url }
 }
-
-type Next = Result<(State, Action), AuthorizationError>;
 
 impl Demands {
     /// Reads the requirements from the challenges of a refusal. Ignores challenges that do not

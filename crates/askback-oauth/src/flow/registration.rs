@@ -3,14 +3,17 @@
 use askback_core::{auth::Scopes, json};
 use serde::Deserialize;
 use serde_json::{Value, json};
+use url::Url;
 
-use super::{Action, Flow, Next, Site, State, Way, discovery::no_issuer};
+use super::{Flow, Site, User, ask_user, discovery::no_issuer};
 use crate::{
-    AuthorizationError, Secret,
-    fetch::{Answer, FetchError},
-    identity::{Client, Method, Origin, Proof, RegisteredClient},
+    AuthorizationError, CredentialKey, Secret,
+    authorizer::Authorizer,
+    fetch::Answer,
+    identity::{Client, Method, Origin, Proof},
     reach::is_loopback,
-    records::{Registration, StoredClient},
+    records::{self, Registration, StoredClient},
+    store::{locked, not_kept},
     token::refused,
 };
 
@@ -29,99 +32,88 @@ struct RegistrationAnswer {
     token_endpoint_auth_method: Option<String>,
 }
 
-impl Flow {
+impl Flow<'_> {
     /// Identifies the client by the first of these: a hand-registered client, a metadata document,
-    /// dynamic registration, or a client that the user names.
-    pub(super) fn identify(&self, site: Site) -> Next {
-        let taken = site.issuer.token_endpoint_auth_methods_supported.as_deref();
+    /// a stored registration, dynamic registration, or a client that the user names.
+    pub(super) async fn identify(
+        &self,
+        site: &Site,
+        user: Option<&mut User<'_>>,
+    ) -> Result<Client, AuthorizationError> {
         let issuer = &site.issuer.issuer;
         // A client for exactly this issuer takes precedence over one without an issuer.
         let at = |place: Option<&String>| {
-            let mut clients = self.plan.clients.iter();
+            let mut clients = self.clients.iter();
             clients.find(|client| client.issuer.as_ref() == place)
         };
         if let Some(client) = at(Some(issuer)).or_else(|| at(None)) {
-            let client = Client::by_hand(client, taken);
-            return self.identified(site, client);
+            return Ok(Client::by_hand(client, site.methods()));
         }
-        if let Some(registered) = self.plan.clients.iter().find_map(|it| it.issuer.clone()) {
+        if let Some(registered) = self.clients.iter().find_map(|it| it.issuer.clone()) {
             // Never show credentials for one issuer to another.
             return Err(AuthorizationError::NotRegisteredThere {
                 registered,
                 wanted: issuer.clone(),
             });
         }
-        if let Some(document) = &self.plan.document
+        if let Some(document) = &self.authorizer.config.document
             && site.issuer.client_id_metadata_document_supported
         {
-            let client = Client {
+            return Ok(Client {
                 id: document.clone(),
                 method: Method::None,
                 proof: Proof::None,
                 origin: Origin::Document,
-            };
-            return self.identified(site, client);
+            });
         }
-        if site.issuer.registration_endpoint.is_none() && self.redirect().is_none() {
+        let Some(user) = user else {
             return Err(AuthorizationError::NoRegistration(issuer.clone()));
+        };
+        if let Some(kept) = self.authorizer.registration(issuer).await?
+            && self.is_valid(&kept, site)
+        {
+            return Ok(kept.client.client(Origin::Kept));
         }
-        let recall = Action::Recall(issuer.clone());
-        Ok((State::Recalling(site), recall))
+        match &site.issuer.registration_endpoint {
+            Some(endpoint) => {
+                let endpoint = self.endpoint(issuer, "the registration endpoint", endpoint)?;
+                self.register(site, &endpoint, user).await
+            }
+            None => named(site, user).await,
+        }
     }
 
-    /// Uses the stored registration if it is still valid: same issuer, same redirect URI, not
-    /// expired, and registered for all the scopes that will be requested.
-    pub(super) fn recalled(&self, site: Site, kept: Option<Registration>, now: u64) -> Next {
+    /// Whether a stored registration is still valid: same issuer, same redirect URI, not expired,
+    /// and registered for all the scopes that will be requested.
+    fn is_valid(&self, kept: &Registration, site: &Site) -> bool {
         let asked = site.scopes.as_ref();
         let is_for_all = |known: &Scopes| asked.is_none_or(|asked| known.contains_all(asked));
-        let holds = |kept: &Registration| {
-            kept.issuer == site.issuer.issuer
-                && (kept.is_named || kept.redirect.as_deref() == self.redirect())
-                && kept.secret_ends.is_none_or(|end| end > now)
-                && kept.scopes.as_ref().is_none_or(is_for_all)
-        };
-        match kept.filter(holds) {
-            Some(kept) => {
-                let client = kept.client.client(Origin::Kept);
-                self.identified(site, client)
-            }
-            None => self.register(site),
-        }
+        kept.issuer == site.issuer.issuer
+            && (kept.is_named || kept.redirect == self.redirect)
+            && kept
+                .secret_ends
+                .is_none_or(|end| end > self.authorizer.now())
+            && kept.scopes.as_ref().is_none_or(is_for_all)
     }
 
-    pub(super) fn register(&self, site: Site) -> Next {
-        let endpoint = match &site.issuer.registration_endpoint {
-            Some(endpoint) => {
-                self.endpoint(&site.issuer.issuer, "the registration endpoint", endpoint)?
-            }
-            None => {
-                let ask = Action::AskClient(site.issuer.issuer.clone());
-                return Ok((State::Naming(site), ask));
-            }
-        };
-        let request = self.introduction(&site);
-        let issuer = site.issuer.issuer.clone();
-        let register = Action::Register {
-            issuer,
-            endpoint,
-            request,
-        };
-        Ok((State::Registering(site), register))
-    }
-
-    /// Uses the client that the user named, for this issuer only.
-    pub(super) fn named(&self, site: Site, client: Option<RegisteredClient>) -> Next {
-        let Some(client) = client else {
-            return Err(AuthorizationError::NoRegistration(site.issuer.issuer));
-        };
-        let taken = site.issuer.token_endpoint_auth_methods_supported.as_deref();
-        let client = client.with_issuer(&site.issuer.issuer);
-        let mut client = Client::by_hand(&client, taken);
-        // A key is not stored: the host passes it again.
-        if client.method != Method::Key {
-            client.origin = Origin::Named;
-        }
-        self.identified(site, client)
+    async fn register(
+        &self,
+        site: &Site,
+        endpoint: &Url,
+        user: &mut User<'_>,
+    ) -> Result<Client, AuthorizationError> {
+        let issuer = &site.issuer.issuer;
+        let agreed = ask_user(user.redirect.agree(issuer), user.patience, user.waiting);
+        agreed.await.map_err(|why| site.not_signed_in(why))?;
+        let fetcher = &self.authorizer.fetcher;
+        let fetched = fetcher.post(endpoint, &self.introduction(site)).await;
+        let answer = fetched.map_err(|error| AuthorizationError::Fetch {
+            what: WHAT,
+            why: error.to_string(),
+        })?;
+        let registration = self.registered(site, answer.into())?;
+        self.authorizer.keep_registration(&registration).await?;
+        Ok(registration.client.client(Origin::New))
     }
 
     fn introduction(&self, site: &Site) -> Value {
@@ -132,21 +124,21 @@ impl Flow {
             grants.push("refresh_token");
         }
         // A client that runs on a user's machine cannot keep a secret.
-        let taken = site.issuer.token_endpoint_auth_methods_supported.as_deref();
+        let taken = site.methods();
         let takes = |method: Method| taken.is_none_or(|it| it.iter().any(|it| it == method.name()));
         let method = [Method::None, Method::for_secret(taken)];
         let method = method.into_iter().find(|method| takes(*method));
-        let redirect = self.redirect().unwrap_or_default();
+        let redirect = self.redirect.as_deref().unwrap_or_default();
         let native = url::Url::parse(redirect).is_ok_and(|url| is_loopback(&url));
         let mut request = json!({
-            "client_name": self.plan.introduction.name,
+            "client_name": self.authorizer.config.introduction.name,
             "redirect_uris": [redirect],
             "grant_types": grants,
             "response_types": ["code"],
             "token_endpoint_auth_method": method.unwrap_or(Method::None).name(),
             "application_type": if native { "native" } else { "web" },
         });
-        if let Some(uri) = &self.plan.introduction.uri {
+        if let Some(uri) = &self.authorizer.config.introduction.uri {
             request["client_uri"] = uri.as_str().into();
         }
         if let Some(scopes) = &site.scopes {
@@ -155,11 +147,8 @@ impl Flow {
         request
     }
 
-    pub(super) fn registered(&self, site: Site, answer: Result<Answer, FetchError>) -> Next {
-        let answer = answer.map_err(|error| AuthorizationError::Fetch {
-            what: WHAT,
-            why: error.to_string(),
-        })?;
+    /// Reads the response to a registration (RFC 7591, 3.2).
+    fn registered(&self, site: &Site, answer: Answer) -> Result<Registration, AuthorizationError> {
         if !answer.is_success() {
             return Err(match (site.is_assumed, answer.status) {
                 // There is no registration endpoint.
@@ -179,15 +168,14 @@ impl Flow {
             return Err(wrong("the answer holds no client".to_owned()));
         }
         let secret = registered.client_secret.map(Secret::new);
-        let taken = site.issuer.token_endpoint_auth_methods_supported.as_deref();
         let named = registered.token_endpoint_auth_method;
         let method = match (named.as_deref().map(Method::named), &secret) {
             (Some(Some(method @ (Method::Basic | Method::Post))), Some(_)) => method,
             (Some(Some(Method::None)), _) | (None, None) => Method::None,
-            (None, Some(_)) => Method::for_secret(taken),
+            (None, Some(_)) => Method::for_secret(site.methods()),
             (Some(_), _) => {
                 return Err(AuthorizationError::Unsupported {
-                    issuer: site.issuer.issuer,
+                    issuer: site.issuer.issuer.clone(),
                     lacks: "registered the client with a method it did not offer".to_owned(),
                 });
             }
@@ -197,22 +185,74 @@ impl Flow {
             method,
             secret: secret.filter(|_| method != Method::None),
         };
-        let registration = Registration {
+        Ok(Registration {
             issuer: site.issuer.issuer.clone(),
-            client: client.clone(),
-            redirect: self.redirect().map(str::to_owned),
+            client,
+            redirect: self.redirect.clone(),
             is_named: false,
             scopes: site.scopes.clone(),
             secret_ends: registered.client_secret_expires_at.filter(|end| *end > 0),
-        };
-        let client = client.client(Origin::New);
-        Ok((State::Keeping(site, client), Action::Keep(registration)))
+        })
+    }
+}
+
+impl Site {
+    /// The methods of client authentication that the issuer supports.
+    fn methods(&self) -> Option<&[String]> {
+        self.issuer.token_endpoint_auth_methods_supported.as_deref()
+    }
+}
+
+/// Asks the user for a client of their own, which is used with this issuer only.
+async fn named(site: &Site, user: &mut User<'_>) -> Result<Client, AuthorizationError> {
+    let issuer = &site.issuer.issuer;
+    let named = ask_user(user.redirect.client(issuer), user.patience, user.waiting).await;
+    let named = named.map_err(|why| site.not_signed_in(why))?;
+    let client = named.ok_or_else(|| AuthorizationError::NoRegistration(issuer.clone()))?;
+    let mut client = Client::by_hand(&client.with_issuer(issuer), site.methods());
+    // A key is not stored: the host passes it again.
+    if client.method != Method::Key {
+        client.origin = Origin::Named;
+    }
+    Ok(client)
+}
+
+impl Authorizer {
+    async fn registration(&self, issuer: &str) -> Result<Option<Registration>, AuthorizationError> {
+        let key = CredentialKey::Registration(issuer.to_owned());
+        let kept = self.config.store.load(&key).await.map_err(not_kept)?;
+        // An unreadable record counts as missing.
+        Ok(kept.and_then(|kept| records::read(&kept).ok()))
     }
 
-    fn redirect(&self) -> Option<&str> {
-        match &self.plan.way {
-            Way::Person { redirect } => Some(redirect),
-            Way::Client | Way::Company(_) | Way::Vouched => None,
+    pub(super) async fn keep_registration(
+        &self,
+        registration: &Registration,
+    ) -> Result<(), AuthorizationError> {
+        let key = CredentialKey::Registration(registration.issuer.clone());
+        let record = records::write(registration)?;
+        let saved = self.config.store.save(&key, &record).await;
+        saved.map_err(not_kept)
+    }
+
+    pub(super) async fn forget_registration(&self, issuer: &str) -> Result<(), AuthorizationError> {
+        let key = CredentialKey::Registration(issuer.to_owned());
+        self.config.store.remove(&key).await.map_err(not_kept)
+    }
+
+    /// Deletes a registration unless it was replaced meanwhile.
+    pub(crate) async fn forget_client(
+        &self,
+        issuer: &str,
+        id: &str,
+    ) -> Result<(), AuthorizationError> {
+        let key = CredentialKey::Registration(issuer.to_owned());
+        let (store, most) = self.store();
+        let _lock = locked(store, &key, most).await?;
+        let kept = self.registration(issuer).await?;
+        match kept.filter(|kept| kept.client.id == id) {
+            Some(_) => self.forget_registration(issuer).await,
+            None => Ok(()),
         }
     }
 }

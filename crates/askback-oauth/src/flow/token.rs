@@ -1,14 +1,22 @@
+//! Consents, assertions, and the token that they are exchanged for.
+
 use serde_json::Value;
 use url::Url;
 
-use super::{Action, Flow, Next, Site, State, Way};
+use super::{Flow, Site, User, ask_user, refused_url};
 use crate::{
-    AuthorizationError, Secret,
-    fetch::{Answer, FetchError},
+    AssertionSource, AuthorizationError, IdentityProvider, Scopes, Secret, SignInRequest,
+    code::{AuthorizationRequest, no_endpoint},
+    fetch::Answer,
     identity::{Client, Origin},
+    key::SigningKey,
+    pins,
+    provider::Provider,
+    reach::{is_loopback, is_plain},
     records::{Grant, Registration, StoredClient},
+    shape::AnswerShape,
     shown::shown,
-    token::{Form, TokenRequest, given, granted},
+    token::{Form, TokenRequest, WHAT, given, granted},
 };
 
 const JWT_BEARER: &str = "urn:ietf:params:oauth:grant-type:jwt-bearer";
@@ -16,111 +24,138 @@ const TOKEN_EXCHANGE: &str = "urn:ietf:params:oauth:grant-type:token-exchange";
 const ID_TOKEN: &str = "urn:ietf:params:oauth:token-type:id_token";
 const ID_JAG: &str = "urn:ietf:params:oauth:token-type:id-jag";
 
-impl Flow {
-    /// The client requests a token for itself (RFC 6749, 4.4).
-    pub(super) fn exchange_nothing(&self, site: Site, client: Client) -> Next {
-        let form = Form::default().with("grant_type", "client_credentials");
-        self.exchange(site, client, form)
-    }
-
-    pub(super) fn asserted(
+impl Flow<'_> {
+    /// Asks the user (2026-07-28, basic/authorization, Authorization Response Validation).
+    pub(super) async fn consent(
         &self,
-        site: Site,
-        client: Client,
-        assertion: Result<Secret, String>,
-    ) -> Next {
-        let assertion = assertion.map_err(|why| AuthorizationError::Credentials(shown(&why)))?;
-        match &self.plan.way {
-            Way::Company(provider) => {
-                // The provider is configured by the host, not chosen by the server.
-                let endpoint = provider_url(&provider.token_endpoint)?;
-                let form = Form::default()
-                    .with("grant_type", TOKEN_EXCHANGE)
-                    .with("requested_token_type", ID_JAG)
-                    .with("audience", site.issuer.issuer.as_str())
-                    .with("resource", site.resource.name.as_str())
-                    .with_scopes(site.scopes.as_ref())
-                    .with_secret("subject_token", assertion)
-                    .with("subject_token_type", ID_TOKEN);
-                let request = TokenRequest {
-                    endpoint,
-                    issuer: provider.issuer.clone(),
-                    client: Client::by_hand(&provider.client, None),
-                    form,
-                    bound: false,
-                    is_to_company: true,
-                };
-                Ok((State::Permitting(site, client), Action::Ask(request)))
-            }
-            Way::Vouched | Way::Person { .. } | Way::Client => {
-                self.exchange_assertion(site, client, assertion)
+        site: &Site,
+        client: &Client,
+        user: User<'_>,
+    ) -> Result<Form, AuthorizationError> {
+        const WHAT: &str = "the authorization endpoint";
+        let issuer = &site.issuer.issuer;
+        let endpoint = site.issuer.authorization_endpoint.as_deref();
+        let endpoint = endpoint.ok_or_else(|| no_endpoint(issuer))?;
+        let url = self.endpoint(issuer, WHAT, endpoint)?;
+        if !is_plain(endpoint) {
+            return Err(refused_url(WHAT, endpoint));
+        }
+        let provider = Provider {
+            issuer: issuer.clone(),
+            authorization_endpoint: Some(url),
+            token_endpoint: site.token_endpoint.clone(),
+            revocation_endpoint: None,
+            names_issuer: site.issuer.authorization_response_iss_parameter_supported,
+            methods: None,
+            shape: AnswerShape::default(),
+        };
+        let mut request = AuthorizationRequest::new(&provider, &client.id, user.redirect.uri())?
+            .parameter("resource", &site.resource.name);
+        if let Some(scopes) = &site.scopes {
+            request = request.scopes(scopes);
+            if scopes.contains("offline_access") {
+                // OpenID issuers return no refresh token without it (OpenID Connect Core, 11).
+                request = request.parameter("prompt", "consent");
             }
         }
+        let (url, pending) = request.begin()?;
+        let request = SignInRequest {
+            url,
+            state: pending.state().to_owned(),
+            server: self.authorizer.server.to_string(),
+            server_name: site.resource.title.as_deref().map(shown),
+            issuer: issuer.clone(),
+            scopes: site.scopes.clone(),
+            more: self.more(site),
+        };
+        let redirected = ask_user(user.redirect.show(request), user.patience, user.waiting).await;
+        let redirected = redirected.map_err(|why| site.not_signed_in(why))?;
+        Ok(pending.accept(&redirected)?.form())
     }
 
-    pub(super) fn permitted(
+    /// The scopes that earlier sign-ins did not request.
+    fn more(&self, site: &Site) -> Option<Scopes> {
+        let before = self.asked_before(&site.issuer.issuer)?;
+        let scopes = site.scopes.iter().flat_map(Scopes::iter);
+        // `offline_access` only extends the lifetime. It grants no access.
+        let more = scopes.filter(|it| !before.contains(it) && *it != "offline_access");
+        Scopes::of(more).ok().filter(|more| !more.is_empty())
+    }
+
+    /// Asks the company's provider, which the host configured, for its permission.
+    pub(super) async fn permission(
         &self,
-        site: Site,
-        client: Client,
-        answer: Result<Answer, FetchError>,
-    ) -> Next {
+        site: &Site,
+        provider: &IdentityProvider,
+        identity: Secret,
+    ) -> Result<Secret, AuthorizationError> {
         const WHAT: &str = "the company's permission";
-        let given = given(WHAT, answer)?;
-        if given.issued_token_type.as_deref() != Some(ID_JAG) {
-            return Err(AuthorizationError::Document {
+        let form = Form::default()
+            .with("grant_type", TOKEN_EXCHANGE)
+            .with("requested_token_type", ID_JAG)
+            .with("audience", site.issuer.issuer.as_str())
+            .with("resource", site.resource.name.as_str())
+            .with_scopes(site.scopes.as_ref())
+            .with_secret("subject_token", identity)
+            .with("subject_token_type", ID_TOKEN);
+        let request = TokenRequest {
+            endpoint: provider_url(&provider.token_endpoint)?,
+            issuer: provider.issuer.clone(),
+            client: Client::by_hand(&provider.client, None),
+            form,
+        };
+        let authorizer = self.authorizer;
+        let fetcher = authorizer.company.as_ref().unwrap_or(&authorizer.fetcher);
+        let given = given(WHAT, authorizer.ask(fetcher, WHAT, &request, None).await?)?;
+        match given.issued_token_type.as_deref() {
+            Some(ID_JAG) => Ok(Secret::new(given.access_token)),
+            _ => Err(AuthorizationError::Document {
                 what: WHAT,
                 why: "it is not what was asked for".to_owned(),
-            });
+            }),
         }
-        let permission = Secret::new(given.access_token);
-        self.exchange_assertion(site, client, permission)
     }
 
-    fn exchange_assertion(&self, site: Site, client: Client, assertion: Secret) -> Next {
-        let form = Form::default()
-            .with("grant_type", JWT_BEARER)
-            .with_secret("assertion", assertion);
-        self.exchange(site, client, form)
-    }
-
-    fn exchange(&self, site: Site, client: Client, form: Form) -> Next {
-        let form = form
-            .with_scopes(site.scopes.as_ref())
-            .with("resource", site.resource.name.as_str());
+    /// Exchanges a grant for a token. Returns `None` if the issuer has forgotten the client.
+    pub(super) async fn exchange(
+        &self,
+        site: Site,
+        client: Client,
+        form: Form,
+    ) -> Result<Option<Grant>, AuthorizationError> {
+        let authorizer = self.authorizer;
         let request = TokenRequest {
             endpoint: site.token_endpoint.clone(),
             issuer: site.issuer.issuer.clone(),
             client: client.clone(),
-            form,
-            bound: site.bound,
-            is_to_company: false,
+            form: form.with("resource", site.resource.name.as_str()),
         };
-        Ok((State::Exchanging(site, client), Action::Ask(request)))
-    }
-
-    pub(super) fn exchanged(
-        &self,
-        site: Site,
-        client: Client,
-        answer: Result<Answer, FetchError>,
-        now: u64,
-    ) -> Next {
-        // The issuer may have forgotten a stored client.
-        if client.origin == Origin::Kept && answer.as_ref().is_ok_and(is_unknown_client) {
-            let forget = Action::Forget(site.issuer.issuer);
-            return Ok((State::Forgetting, forget));
+        if let Origin::ByHand { is_told } = client.origin {
+            // Before the issuer sees the client's credentials.
+            let (store, lock) = authorizer.store();
+            pins::pin(store, lock, &client.id, &request.issuer, is_told).await?;
         }
-        let granted = granted(answer, site.bound, now)?;
-        let issuer = &site.issuer.issuer;
-        let may_be_used =
-            |it: &String| (self.endpoint(issuer, "the revocation endpoint", it)).is_ok();
-        let revocation_endpoint = site.issuer.revocation_endpoint.filter(may_be_used);
+        let key = site.bound.then(SigningKey::generate).transpose()?;
+        let (key, key_text) = key.unzip();
+        let fetcher = &authorizer.fetcher;
+        let answer = authorizer
+            .ask(fetcher, WHAT, &request, key.as_ref())
+            .await?;
+        if client.origin == Origin::Kept && is_unknown_client(&answer) {
+            authorizer.forget_registration(&request.issuer).await?;
+            return Ok(None);
+        }
+        let granted = granted(answer, site.bound, authorizer.now())?;
+        let may_be_used = |it: &String| {
+            let url = self.endpoint(&request.issuer, "the revocation endpoint", it);
+            url.is_ok()
+        };
         let grant = Grant {
-            server: self.plan.server.to_string(),
+            server: authorizer.server.to_string(),
             resource: site.resource.name,
-            issuer: site.issuer.issuer,
+            revocation_endpoint: site.issuer.revocation_endpoint.filter(may_be_used),
+            issuer: request.issuer,
             token_endpoint: site.token_endpoint.into(),
-            revocation_endpoint,
             client: StoredClient::of(&client),
             by_hand: client.is_by_hand(),
             access_token: granted.access_token,
@@ -128,9 +163,8 @@ impl Flow {
             expires_at: granted.expires_at,
             asked: site.scopes.unwrap_or_default(),
             granted: granted.scopes,
-            key: None,
+            key: key_text,
         };
-        let grant = Box::new(grant);
         if client.origin == Origin::Named {
             // The successful request has proved that this is a client of the issuer.
             let named = Registration {
@@ -141,10 +175,25 @@ impl Flow {
                 scopes: None,
                 secret_ends: None,
             };
-            return Ok((State::Granted(grant), Action::Keep(named)));
+            authorizer.keep_registration(&named).await?;
         }
-        Ok((State::Over, Action::Done(grant)))
+        Ok(Some(grant))
     }
+}
+
+pub(super) async fn assertion(
+    source: &dyn AssertionSource,
+    audience: &str,
+) -> Result<Secret, AuthorizationError> {
+    let assertion = source.assertion(audience).await;
+    assertion.map_err(|why| AuthorizationError::Credentials(shown(&why)))
+}
+
+pub(super) fn jwt_bearer(site: &Site, assertion: Secret) -> Form {
+    Form::default()
+        .with("grant_type", JWT_BEARER)
+        .with_secret("assertion", assertion)
+        .with_scopes(site.scopes.as_ref())
 }
 
 fn is_unknown_client(answer: &Answer) -> bool {
@@ -154,7 +203,7 @@ fn is_unknown_client(answer: &Answer) -> bool {
 
 fn provider_url(url: &str) -> Result<Url, AuthorizationError> {
     let is_safe = |url: &Url| {
-        let is_local = url.scheme() == "http" && crate::reach::is_loopback(url);
+        let is_local = url.scheme() == "http" && is_loopback(url);
         url.scheme() == "https" || is_local
     };
     let parsed = Url::parse(url).ok().filter(is_safe);
