@@ -5,12 +5,11 @@ use std::{sync::Arc, time::Duration};
 use askback::{Answer, BoxFuture, Ctx, Error, Principal, Result};
 use askback_core::{auth::Scopes, protocol::ElicitUrlParams};
 use askback_oauth::Secret;
-use serde::{Deserialize, Serialize};
 
 use crate::connection::{Connection, not_had};
 use crate::connections::{Connections, Kit};
 use crate::hidden::is_hidden;
-use crate::intents::{Intent, IntentError, IntentId, Purpose, Stage};
+use crate::intents::{Intent, IntentId, Purpose, Stage};
 use crate::vault::{AccountQuery, AuditEvent, Credential, Holder, VaultError};
 
 /// Accounts and secrets of the user for whom a handler works.
@@ -419,19 +418,19 @@ impl Desk {
         };
         answer.accepted()?;
         match end {
-            End::Done { account } => Ok(account),
+            Some((Stage::Done, account)) => Ok(account),
             // The client shows the same answer.
-            End::Declined => Answer::Declined { reason: None }.accepted()?,
-            End::Late => Err(Error::new(format!(
-                "the page for {title} was not finished in time: call again to be given another link"
-            ))),
-            End::Misconfigured => Err(Error::new(format!(
+            Some((Stage::Declined, _)) => Answer::Declined { reason: None }.accepted()?,
+            Some((Stage::Misconfigured, _)) => Err(Error::new(format!(
                 "no {title} account can be connected: a setting of `{name}` is wrong. The operator of the server has to \
                  correct it; its log says which"
             ))),
-            End::Burned => Err(Error::new(format!(
+            Some((Stage::Burned, _)) => Err(Error::new(format!(
                 "the link for {title} was opened by others too often, in another browser or by another person, and was \
                  given up: call again to be given another link, and open it in one browser alone"
+            ))),
+            _ => Err(Error::new(format!(
+                "the page for {title} was not finished in time: call again to be given another link"
             ))),
         }
     }
@@ -497,27 +496,16 @@ fn is_path(path: &str) -> bool {
     is_whole && path.bytes().all(|byte| byte.is_ascii_graphic()) && !path.contains(['\\', '#'])
 }
 
-#[derive(Serialize, Deserialize)]
-enum End {
-    Done {
-        account: Option<String>,
-    },
-    Declined,
-    Late,
-    /// Other users opened the link too often.
-    Burned,
-    Misconfigured,
-}
-
-/// Reads the outcome of a page. Closes the link if the user declined to open it.
+/// Reads the outcome of a page, with the account that was connected there. `None` if it was not finished in time.
+/// Closes the link if the user declined to open it.
 async fn end_of(
     kit: &Kit,
     id: IntentId,
     is_accepted: bool,
     wanted: Option<&AccountQuery>,
-) -> Result<End, VaultError> {
+) -> Result<Option<(Stage, Option<String>)>, VaultError> {
     let Some(mut intent) = Intent::find(&kit.vault, id).await? else {
-        return Ok(End::Late);
+        return Ok(None);
     };
     // Another call of the same user may have connected it.
     let there = match wanted {
@@ -528,23 +516,13 @@ async fn end_of(
     };
     if !is_accepted || there.is_some() {
         let declined = intent.step(&kit.vault, AuditEvent::Declined, Intent::decline);
-        match declined.await {
-            Ok(_) | Err(IntentError::Changed) => {}
-            Err(IntentError::Vault(error)) => return Err(error),
-        }
+        declined.await?;
     }
     if there.is_some() {
-        return Ok(End::Done { account: there });
+        return Ok(Some((Stage::Done, there)));
     }
-    Ok(match intent.stage {
-        Stage::Done => End::Done {
-            account: intent.account,
-        },
-        Stage::Declined => End::Declined,
-        Stage::Burned => End::Burned,
-        Stage::Misconfigured => End::Misconfigured,
-        Stage::Open | Stage::Redirected { .. } | Stage::Exchanging => End::Late,
-    })
+    let is_final = intent.stage.is_final();
+    Ok(is_final.then_some((intent.stage, intent.account)))
 }
 
 /// Finds the account in the vault. Returns `None` if the user has to connect one.

@@ -27,7 +27,7 @@ use sha2::{Digest, Sha256};
 
 use crate::vault::Holder;
 
-pub(crate) use stored::{IntentError, TRIES};
+pub(crate) use stored::TRIES;
 
 /// The account name for secrets without a provider.
 pub(crate) const OWN_SECRET: &str = "secret";

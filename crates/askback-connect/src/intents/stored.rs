@@ -8,14 +8,6 @@ use crate::vault::{AuditEvent, AuditRecord, IntentRow, Vault, VaultError};
 /// How many times a change is retried after a concurrent change.
 pub(crate) const TRIES: usize = 8;
 
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum IntentError {
-    #[error("it was changed at the same time")]
-    Changed,
-    #[error(transparent)]
-    Vault(#[from] VaultError),
-}
-
 impl IntentId {
     pub(crate) fn random() -> Result<Self, VaultError> {
         crate::vault::entropy().map(Self)
@@ -77,23 +69,20 @@ impl Intent {
         }))
     }
 
-    /// Records the outcome of an exchange. Retries after concurrent changes of the intent, and keeps them.
+    /// Records the outcome of an exchange, as [`step`](Self::step) does. Returns whether one was running.
     pub(crate) async fn settle(
         &mut self,
         vault: &Vault,
         to: Stage,
         account: Option<&str>,
         event: AuditEvent,
-    ) -> Result<(), IntentError> {
+    ) -> Result<bool, VaultError> {
         let settled = self.step(vault, event, |intent| {
             let was_exchanged = intent.exchanged(to.clone(), vault.now());
             intent.account = account.map(str::to_owned);
             was_exchanged
         });
-        match settled.await? {
-            true => Ok(()),
-            false => Err(IntentError::Changed),
-        }
+        settled.await
     }
 
     /// Takes a step if it is allowed, with an audit entry. Retries after concurrent changes of the intent, and keeps
@@ -103,34 +92,32 @@ impl Intent {
         vault: &Vault,
         event: AuditEvent,
         step: impl Fn(&mut Self) -> bool,
-    ) -> Result<bool, IntentError> {
+    ) -> Result<bool, VaultError> {
         for _ in 0..TRIES {
             if !step(self) {
                 return Ok(false);
             }
-            match self.write(vault, event).await {
-                Err(IntentError::Changed) => {}
-                written => return written.map(|()| true),
+            if self.write(vault, event).await? {
+                return Ok(true);
             }
-            let again = Self::find(vault, self.id).await?;
-            *self = again.ok_or(IntentError::Changed)?;
+            match Self::find(vault, self.id).await? {
+                Some(again) => *self = again,
+                None => return Ok(false),
+            }
         }
-        Err(IntentError::Changed)
+        Ok(false)
     }
 
-    /// Replaces the version that was read, and adds an audit entry.
+    /// Replaces the version that was read, and adds an audit entry. Returns false if it was changed at the same time.
     pub(crate) async fn write(
         &mut self,
         vault: &Vault,
         event: AuditEvent,
-    ) -> Result<(), IntentError> {
+    ) -> Result<bool, VaultError> {
         let before = self.version;
         self.version += 1;
         let line = self.line(vault, event);
-        match vault.advance_intent(self.row()?, before, &line).await? {
-            true => Ok(()),
-            false => Err(IntentError::Changed),
-        }
+        vault.advance_intent(self.row()?, before, &line).await
     }
 
     fn line(&self, vault: &Vault, event: AuditEvent) -> AuditRecord {

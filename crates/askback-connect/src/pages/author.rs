@@ -6,11 +6,11 @@ use askback::Principal;
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use http::{HeaderMap, Uri, request::Parts};
 
-use super::PageError;
 use super::browser::{Visit, is_own_form};
 use super::link::asked_person;
+use super::{PageError, settle};
 use crate::connections::{Connections, Kit};
-use crate::intents::{Intent, IntentError, IntentId, Purpose, Stage};
+use crate::intents::{Intent, IntentId, Purpose, Stage};
 use crate::vault::{AuditEvent, VaultError};
 use askback_core::debug_only;
 
@@ -165,7 +165,7 @@ impl PageClaim {
     /// If the vault fails.
     pub async fn done(mut self) -> Result<(), PageRefusal> {
         let (vault, event) = (&self.kit.vault, AuditEvent::Connected);
-        self.intent.settle(vault, Stage::Done, None, event).await?;
+        settle(vault, &mut self.intent, Stage::Done, None, event).await?;
         self.kit.notify();
         Ok(())
     }
@@ -177,7 +177,7 @@ impl PageClaim {
     /// If the vault fails.
     pub async fn release(mut self) -> Result<(), PageRefusal> {
         let (vault, event) = (&self.kit.vault, AuditEvent::NotGranted);
-        Ok(self.intent.settle(vault, Stage::Open, None, event).await?)
+        Ok(settle(vault, &mut self.intent, Stage::Open, None, event).await?)
     }
 }
 
@@ -187,15 +187,6 @@ impl From<PageError> for PageRefusal {
             PageError::Unknown | PageError::Over | PageError::CutOff => Self::Over,
             PageError::Wrong => Self::Wrong,
             PageError::Failed(error) => Self::Vault(error),
-        }
-    }
-}
-
-impl From<IntentError> for PageRefusal {
-    fn from(error: IntentError) -> Self {
-        match error {
-            IntentError::Changed => Self::Over,
-            IntentError::Vault(error) => Self::Vault(error),
         }
     }
 }

@@ -3,7 +3,7 @@ use http::{StatusCode, header};
 use super::browser::{Cookie, Visit};
 use super::html::{Frame, MessagePage, page};
 use super::link::PendingConsent;
-use super::{PageError, PageRequest, PageResult};
+use super::{PageError, PageRequest, PageResult, settle};
 use crate::connections::Kit;
 use crate::intents::{Intent, IntentId, Stage};
 use crate::providers::{AccountGrant, ConnectError, PendingConnection, ThirdParty};
@@ -86,14 +86,12 @@ impl PageRequest<'_> {
         }
         if let Err(error) = vault.put(&caller, provider, &account, granted).await {
             let event = AuditEvent::NotGranted;
-            intent.settle(vault, Stage::Open, None, event).await?;
+            settle(vault, &mut intent, Stage::Open, None, event).await?;
             self.kit.revoke_aside();
             return self.not_kept(&visit, error).await;
         }
         let event = AuditEvent::Connected;
-        intent
-            .settle(vault, Stage::Done, Some(&account), event)
-            .await?;
+        settle(vault, &mut intent, Stage::Done, Some(&account), event).await?;
         self.kit.notify();
         // Revoke the tokens that were replaced.
         self.kit.revoke_aside();
@@ -172,7 +170,7 @@ impl PageRequest<'_> {
             }
             _ => {}
         }
-        intent.settle(vault, Stage::Open, None, event).await?;
+        settle(vault, &mut intent, Stage::Open, None, event).await?;
         // Until then, the provider may still be issuing tokens.
         self.kit.revoke_aside();
         let words = format!(

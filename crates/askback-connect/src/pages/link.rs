@@ -8,10 +8,10 @@ use super::browser::{Cookie, Next, Visit, is_own_form};
 use super::html::{
     Answer, ConsentPage, Frame, KeyPage, LeavePage, ShownScope, leave, page, see_other,
 };
-use super::{PageError, PageRequest, PageResult, author};
+use super::{PageError, PageRequest, PageResult, author, settle};
 use crate::connections::Kit;
 use crate::hidden::is_hidden;
-use crate::intents::{Intent, IntentError, IntentId, OWN_SECRET, Purpose, Stage, TRIES, Visitor};
+use crate::intents::{Intent, IntentId, OWN_SECRET, Purpose, Stage, TRIES, Visitor};
 use crate::providers::{ApiKey, ConnectError, ConnectionRequest, ThirdParty};
 use crate::vault::{AuditEvent, Grant, VaultError};
 
@@ -52,16 +52,10 @@ impl PageRequest<'_> {
             None => Visit::new(&Kit::user(), None, vault.now())?,
         };
         let mut intent = self.asked(id, &visit).await?;
-        if intent.bind(visit.id) {
-            match intent.write(vault, AuditEvent::Opened).await {
-                Ok(()) => {}
-                Err(IntentError::Changed) => {
-                    // Another browser was first, or the client has withdrawn the link.
-                    self.asked(id, &visit).await?;
-                    return Err(PageError::Over);
-                }
-                Err(error) => return Err(error.into()),
-            }
+        if intent.bind(visit.id) && !intent.write(vault, AuditEvent::Opened).await? {
+            // Another browser was first, or the client has withdrawn the link.
+            self.asked(id, &visit).await?;
+            return Err(PageError::Over);
         }
         Ok((intent, visit))
     }
@@ -288,9 +282,8 @@ impl PageRequest<'_> {
         let provider = party.name();
         tracing::error!(provider, %error, "no account can be connected before a setting is corrected");
         let event = AuditEvent::NotGranted;
-        intent
-            .settle(&self.kit.vault, Stage::Misconfigured, None, event)
-            .await?;
+        let vault = &self.kit.vault;
+        settle(vault, &mut intent, Stage::Misconfigured, None, event).await?;
         self.kit.notify();
         let title = party.display_title();
         let is_unknown = matches!(error, ConnectError::Authorization(_));
@@ -364,13 +357,11 @@ impl PageRequest<'_> {
         let caller = visit.principal(intent.client.clone());
         if let Err(error) = vault.put(&caller, provider, account, granted).await {
             let event = AuditEvent::NotGranted;
-            intent.settle(vault, Stage::Open, None, event).await?;
+            settle(vault, &mut intent, Stage::Open, None, event).await?;
             return self.not_kept(visit, error).await;
         }
         let event = AuditEvent::Connected;
-        intent
-            .settle(vault, Stage::Done, Some(account), event)
-            .await?;
+        settle(vault, &mut intent, Stage::Done, Some(account), event).await?;
         self.kit.notify();
         let words = "Saved\n\
             It is kept encrypted, for you alone. You can close this page and go back to your client.";
@@ -402,10 +393,9 @@ pub(super) async fn asked_person(
             Visitor::Other => AuditEvent::WrongPerson,
             Visitor::OtherAgain => AuditEvent::Burned,
         };
-        match intent.write(vault, event).await {
+        if !intent.write(vault, event).await? {
             // Concurrent visits of other users each count.
-            Err(IntentError::Changed) => continue,
-            written => written?,
+            continue;
         }
         kit.notify();
         if !is_person {

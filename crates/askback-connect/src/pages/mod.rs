@@ -48,8 +48,8 @@ pub(crate) use browser::Visit;
 use self::browser::{Cookie, Next};
 use self::html::{Answer, Frame, MessagePage, page};
 use crate::connections::{Connections, Kit};
-use crate::intents::{IntentError, IntentId};
-use crate::vault::VaultError;
+use crate::intents::{Intent, IntentId, Stage};
+use crate::vault::{AuditEvent, Vault, VaultError};
 
 const FORM: usize = 32 << 10;
 
@@ -86,16 +86,6 @@ enum PageError {
     /// The visitor is not the user who was asked, or the form is from another page.
     Wrong,
     Failed(VaultError),
-}
-
-impl From<IntentError> for PageError {
-    fn from(error: IntentError) -> Self {
-        match error {
-            // The first browser has the link.
-            IntentError::Changed => Self::Over,
-            IntentError::Vault(error) => Self::Failed(error),
-        }
-    }
 }
 
 impl From<VaultError> for PageError {
@@ -349,6 +339,20 @@ impl PageRequest<'_> {
     fn logo(&self) -> PageResult {
         let logo = self.kit.brand.logo.clone();
         logo.map(picture).ok_or(PageError::Unknown)
+    }
+}
+
+/// Records the outcome of an exchange, unless the link is over.
+async fn settle(
+    vault: &Vault,
+    intent: &mut Intent,
+    to: Stage,
+    account: Option<&str>,
+    event: AuditEvent,
+) -> Result<(), PageError> {
+    match intent.settle(vault, to, account, event).await? {
+        true => Ok(()),
+        false => Err(PageError::Over),
     }
 }
 

@@ -1,6 +1,7 @@
+use std::error::Error;
+
 use askback_oauth::{
-    AuthorizationError, FetchError, FetchedAnswer, Fetcher, Provider, RegisteredClient, Secret,
-    TokenEndpoint,
+    AuthorizationError, FetchedAnswer, Fetcher, Provider, RegisteredClient, Secret, TokenEndpoint,
 };
 use http::{
     HeaderMap, HeaderValue, Method,
@@ -46,7 +47,7 @@ impl RevocationWay {
         client: &RegisteredClient,
         token: &Secret,
         kind: TokenKind,
-    ) -> Result<RevocationOutcome, RevocationError> {
+    ) -> Result<RevocationOutcome, Failure> {
         match (self, kind) {
             (Self::None, _) => Ok(RevocationOutcome::NotTaken),
             (Self::Standard, _) => {
@@ -57,7 +58,7 @@ impl RevocationWay {
                         // Some providers return this for a token that has expired or was revoked before.
                         "invalid_token" => Ok(RevocationOutcome::Unknown),
                         "unsupported_token_type" => Ok(RevocationOutcome::NotTaken),
-                        _ => Err(RevocationError::Refused(code)),
+                        _ => Err(format!("it refuses with the code {code:?}").into()),
                     },
                     Err(error) => Err(error.into()),
                 }
@@ -67,7 +68,7 @@ impl RevocationWay {
                 Ok(RevocationOutcome::NotTaken)
             }
             (Self::Bearer(url), TokenKind::Access) => {
-                let value = bearer(token).ok_or(RevocationError::Unsendable)?;
+                let value = bearer(token).ok_or("the token cannot be sent")?;
                 let headers = HeaderMap::from_iter([(AUTHORIZATION, value)]);
                 let sent = fetcher.request(Method::POST, url, headers, Vec::new());
                 // The response to a token that was revoked before is one of these.
@@ -81,36 +82,25 @@ impl RevocationWay {
     }
 }
 
-#[derive(Debug, thiserror::Error)]
-pub(super) enum RevocationError {
-    #[error(transparent)]
-    Authorization(#[from] AuthorizationError),
-    #[error(transparent)]
-    Fetch(#[from] FetchError),
-    #[error("it refuses with the code {0:?}")]
-    Refused(String),
-    #[error("it answers with status {0}")]
-    Status(u16),
-    #[error("its client has no secret, or an id that no URL may hold")]
-    Client,
-    #[error("the token cannot be sent")]
-    Unsendable,
-}
+/// Why a token was not revoked, for the log.
+type Failure = Box<dyn Error + Send + Sync>;
+
+const NO_CLIENT: &str = "its client has no secret, or an id that no URL may hold";
 
 async fn as_client(
     fetcher: &Fetcher,
     url: &str,
     client: &RegisteredClient,
     token: &Secret,
-) -> Result<FetchedAnswer, RevocationError> {
+) -> Result<FetchedAnswer, Failure> {
     const JSON: HeaderValue = HeaderValue::from_static("application/json");
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte);
     let id = Some(client.id()).filter(|id| id.bytes().all(is_plain));
-    let id = id.ok_or(RevocationError::Client)?;
+    let id = id.ok_or(NO_CLIENT)?;
     let url = fetcher.url(&url.replace(CLIENT_ID, id));
-    let url = url.ok_or(RevocationError::Client)?;
+    let url = url.ok_or(NO_CLIENT)?;
     let value = client.secret().and_then(|secret| basic(id, secret));
-    let value = value.ok_or(RevocationError::Client)?;
+    let value = value.ok_or(NO_CLIENT)?;
     let headers = HeaderMap::from_iter([(AUTHORIZATION, value), (CONTENT_TYPE, JSON)]);
     let body = Secret::new(json!({"access_token": token.expose()}).to_string());
     let body = body.expose().as_bytes().to_vec();
@@ -118,14 +108,14 @@ async fn as_client(
 }
 
 /// Reads a response: 2xx means that the token was revoked, `unknown` statuses that there is no such token.
-fn judged(answer: &FetchedAnswer, unknown: &[u16]) -> Result<RevocationOutcome, RevocationError> {
+fn judged(answer: &FetchedAnswer, unknown: &[u16]) -> Result<RevocationOutcome, Failure> {
     let json = answer.json().unwrap_or_default();
     match answer.status {
         200..=299 if says_gone(&json) => Ok(RevocationOutcome::Unknown),
         // Some providers send errors with a success status.
         200..=299 if json["ok"] != false => Ok(RevocationOutcome::Revoked),
         status if unknown.contains(&status) => Ok(RevocationOutcome::Unknown),
-        status => Err(RevocationError::Status(status)),
+        status => Err(format!("it answers with status {status}").into()),
     }
 }
 

@@ -152,23 +152,10 @@ impl Vault {
         renewer: &Arc<dyn Renewer>,
     ) -> Result<Credential, VaultError> {
         let inner = &self.inner;
-        let record = inner.find(wanted).await?;
-        let longest = inner.settings.jittered(inner.settings.margin, [u8::MAX; 4]);
-        let at_hand = match decide(&record, inner.now(), longest) {
-            Step::Use => inner.secret(&record).await.unwrap_or_default(),
-            _ => None,
-        };
-        let (record, secret) = match at_hand {
-            Some(secret) => (record, secret),
-            // Anything that may need a renewal runs on its own task.
-            None => {
-                let (inner, renewer) = (Arc::clone(inner), Arc::clone(renewer));
-                let wanted = wanted.clone();
-                let renewal = async move { inner.current(&wanted, &*renewer).await };
-                let done = tokio::spawn(renewal).await;
-                done.map_err(|error| VaultError::store(error.to_string()))??
-            }
-        };
+        let (renewer, query) = (Arc::clone(renewer), wanted.clone());
+        let current = Arc::clone(inner);
+        let current = async move { current.current(&query, &*renewer).await };
+        let (record, secret) = completed(current).await?;
         let mut audit = AuditRecord::of(&record.account, AuditEvent::Used, inner.now());
         audit.client = wanted.client.clone();
         inner.append(&audit).await?;
@@ -444,10 +431,7 @@ impl Inner {
             let place = Place::Column(account, column);
             seal(&key, place, secret.expose().as_bytes())
         };
-        let first = match granted.is_api_key {
-            true => Column::ApiKey,
-            false => Column::Access,
-        };
+        let first = Column::of_secret(granted.is_api_key);
         let refresh = granted.refresh.as_ref();
         Ok(SealedSecrets {
             key: key.id(),
@@ -457,10 +441,7 @@ impl Inner {
     }
 
     pub(super) async fn secret(&self, record: &VaultRecord) -> Result<Option<Secret>, VaultError> {
-        let column = match record.is_api_key {
-            true => Column::ApiKey,
-            false => Column::Access,
-        };
+        let column = Column::of_secret(record.is_api_key);
         self.opened(record, column).await
     }
 
@@ -538,38 +519,25 @@ impl Inner {
         &self,
         record: &VaultRecord,
         wanted: &AccountQuery,
-        until: Option<Millis>,
+        error: VaultError,
     ) -> VaultError {
-        let (event, error) = match until {
-            Some(until) => (
-                AuditEvent::RefusedUnavailable,
-                VaultError::Unavailable { until },
-            ),
-            None => (AuditEvent::RefusedStale, VaultError::NeedsReconnect),
+        let event = match error {
+            VaultError::Unavailable { .. } => AuditEvent::RefusedUnavailable,
+            VaultError::NeedsReconnect => AuditEvent::RefusedStale,
+            _ => AuditEvent::RefusedNotAuthentic,
         };
-        self.refusal(record, wanted, event).await.unwrap_or(error)
-    }
-
-    pub(super) async fn not_authentic(
-        &self,
-        record: &VaultRecord,
-        wanted: &AccountQuery,
-    ) -> VaultError {
-        let event = AuditEvent::RefusedNotAuthentic;
-        let failed = self.refusal(record, wanted, event).await;
-        failed.unwrap_or(VaultError::NotAuthentic)
-    }
-
-    async fn refusal(
-        &self,
-        record: &VaultRecord,
-        wanted: &AccountQuery,
-        event: AuditEvent,
-    ) -> Option<VaultError> {
         let mut audit = AuditRecord::of(&record.account, event, self.now());
         audit.client = wanted.client.clone();
-        self.append(&audit).await.err()
+        self.append(&audit).await.err().unwrap_or(error)
     }
+}
+
+/// Completes the work even if the caller is dropped, so that no new token is lost.
+pub(super) async fn completed<T: Send + 'static>(
+    work: impl Future<Output = Result<T, VaultError>> + Send + 'static,
+) -> Result<T, VaultError> {
+    let done = tokio::spawn(work).await;
+    done.map_err(|error| VaultError::store(error.to_string()))?
 }
 
 debug_only! {

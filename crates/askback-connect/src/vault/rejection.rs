@@ -13,13 +13,12 @@ use askback_oauth::Secret;
 
 use super::account::AccountState;
 use super::audit::AuditEvent;
-use super::error::{VaultError, entropy};
-use super::handle::{Inner, TRIES, Vault};
+use super::error::VaultError;
+use super::handle::{Inner, TRIES, Vault, completed};
 use super::query::AccountQuery;
 use super::renewal::Renewer;
 use super::settings::after;
-use super::sql::Change;
-use super::store::{Lease, VaultRecord};
+use super::store::VaultRecord;
 
 impl Vault {
     /// Records that the third party rejected this secret of an account. Returns whether there is a new one.
@@ -40,10 +39,7 @@ impl Vault {
     ) -> Result<bool, VaultError> {
         let (inner, renewer) = (Arc::clone(&self.inner), Arc::clone(renewer));
         let (wanted, secret) = (wanted.clone(), Secret::new(secret.expose()));
-        // A renewal is completed even if the caller is dropped.
-        let judged = async move { inner.rejected(&wanted, &secret, &*renewer).await };
-        let done = tokio::spawn(judged).await;
-        done.map_err(|error| VaultError::store(error.to_string()))?
+        completed(async move { inner.rejected(&wanted, &secret, &*renewer).await }).await
     }
 }
 
@@ -87,18 +83,13 @@ impl Inner {
                 Remedy::Leave => return Ok(false),
                 Remedy::Wait => {
                     self.pause().await?;
-                    continue;
+                    None
                 }
-                Remedy::Renew | Remedy::Reconnect => Lease {
-                    id: entropy()?,
-                    until: after(now, self.settings.lease),
-                },
+                Remedy::Renew | Remedy::Reconnect => self.lease(&record).await?,
             };
-            let change = Change::lease(&record.account, record.version, lease, now);
-            if !self.store.write(change).await?.is_kept() {
-                self.pause().await?;
+            let Some(lease) = lease else {
                 continue;
-            }
+            };
             if matches!(remedy, Remedy::Renew) {
                 let until = after(now, self.settings.doubt);
                 let then = AccountState::Replaced { until };

@@ -44,23 +44,19 @@ impl Inner {
                     Ok(Some(secret)) => return Ok((record, secret)),
                     Ok(None) if unread < TRIES => unread += 1,
                     Ok(None) | Err(VaultError::NotAuthentic) => {
-                        return Err(self.not_authentic(&record, wanted).await);
+                        let error = VaultError::NotAuthentic;
+                        return Err(self.refused(&record, wanted, error).await);
                     }
                     Err(error) => return Err(error),
                 },
                 Step::Renew => {
-                    let id = entropy()?;
-                    let until = after(now, self.settings.lease);
-                    let lease = Lease { id, until };
-                    let change = Change::lease(&record.account, record.version, lease, now);
-                    if !self.store.write(change).await?.is_kept() {
-                        self.pause().await?;
+                    let Some(lease) = self.lease(&record).await? else {
                         continue;
-                    }
+                    };
                     let then = AccountState::Active;
                     renewed = match self.renew(&record, lease, renewer, then).await {
-                        Err(VaultError::NotAuthentic) => {
-                            return Err(self.not_authentic(&record, wanted).await);
+                        Err(error @ VaultError::NotAuthentic) => {
+                            return Err(self.refused(&record, wanted, error).await);
                         }
                         renewed => renewed?,
                     };
@@ -68,14 +64,34 @@ impl Inner {
                 Step::Wait if now < deadline => self.pause().await?,
                 Step::Wait => {
                     let until = after(now, self.settings.poll);
-                    return Err(self.refused(&record, wanted, Some(until)).await);
+                    let error = VaultError::Unavailable { until };
+                    return Err(self.refused(&record, wanted, error).await);
                 }
-                Step::Reconnect => return Err(self.refused(&record, wanted, None).await),
+                Step::Reconnect => {
+                    let error = VaultError::NeedsReconnect;
+                    return Err(self.refused(&record, wanted, error).await);
+                }
                 Step::Unavailable(until) => {
-                    return Err(self.refused(&record, wanted, Some(until)).await);
+                    let error = VaultError::Unavailable { until };
+                    return Err(self.refused(&record, wanted, error).await);
                 }
             }
         }
+    }
+
+    /// Leases a record for this task. If another task was faster, waits a moment.
+    pub(super) async fn lease(&self, record: &VaultRecord) -> Result<Option<Lease>, VaultError> {
+        let now = self.now();
+        let lease = Lease {
+            id: entropy()?,
+            until: after(now, self.settings.lease),
+        };
+        let change = Change::lease(&record.account, record.version, lease, now);
+        if self.store.write(change).await?.is_kept() {
+            return Ok(Some(lease));
+        }
+        self.pause().await?;
+        Ok(None)
     }
 
     /// Asks the provider and writes the result. With new tokens, the record gets the state `then`. Returns whether

@@ -200,11 +200,7 @@ impl Vault {
             return Ok(false);
         }
         let open = |column| inner.unsealed(account, sealed, column);
-        let first = match is_api_key {
-            true => Column::ApiKey,
-            false => Column::Access,
-        };
-        let Some(secret) = open(first).await? else {
+        let Some(secret) = open(Column::of_secret(is_api_key)).await? else {
             return Ok(false);
         };
         let granted = match is_api_key {

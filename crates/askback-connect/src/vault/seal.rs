@@ -42,6 +42,15 @@ pub(super) enum Column {
     ApiKey,
 }
 
+impl Column {
+    pub(super) fn of_secret(is_api_key: bool) -> Self {
+        match is_api_key {
+            true => Self::ApiKey,
+            false => Self::Access,
+        }
+    }
+}
+
 const VERSION: u8 = 1;
 const ALGORITHM: u8 = 1;
 const SALT: usize = 16;

@@ -23,49 +23,51 @@ use crate::vault::seal::Column;
 use crate::vault::sql::{Change, Filter};
 use crate::vault::store::{IntentRow, Revocation, VaultRecord};
 
-enum Step {
-    /// There is no such token, or it is in use.
-    None,
-    RevocationOutcome(RevocationOutcome),
-    Ended(TellOutcome),
+/// Why no more requests are made for a revocation.
+enum Ended {
+    Told(TellOutcome),
+    Failed(VaultError),
+}
+
+impl From<VaultError> for Ended {
+    fn from(error: VaultError) -> Self {
+        Self::Failed(error)
+    }
 }
 
 impl Inner {
     pub(super) async fn tell(
         &self,
-        mut revocation: Revocation,
+        revocation: Revocation,
         revoker: &dyn Revoker,
     ) -> Result<TellOutcome, VaultError> {
-        let refresh = match self
-            .tell_of(&mut revocation, TokenKind::Refresh, revoker)
-            .await?
-        {
-            Step::Ended(told) => return Ok(told),
-            Step::RevocationOutcome(heard) => Some(heard),
-            Step::None => None,
-        };
+        match self.told(revocation, revoker).await {
+            Ok(told) | Err(Ended::Told(told)) => Ok(told),
+            Err(Ended::Failed(error)) => Err(error),
+        }
+    }
+
+    async fn told(
+        &self,
+        mut revocation: Revocation,
+        revoker: &dyn Revoker,
+    ) -> Result<TellOutcome, Ended> {
+        let refresh = self.tell_of(&mut revocation, TokenKind::Refresh, revoker);
+        let refresh = refresh.await?;
         // A refresh token that the provider does not revoke can produce more tokens.
         let mut may_renew = refresh == Some(RevocationOutcome::NotTaken);
         let is_refresh_revoked = refresh == Some(RevocationOutcome::Revoked);
         loop {
-            let heard = match self
-                .tell_of(&mut revocation, TokenKind::Access, revoker)
-                .await?
-            {
-                Step::Ended(told) => return Ok(told),
-                Step::RevocationOutcome(heard) => Some(heard),
-                Step::None => None,
-            };
+            let heard = self.tell_of(&mut revocation, TokenKind::Access, revoker);
+            let heard = heard.await?;
             // The revocation may have been read again.
             let has_ended = revocation.expires.is_some_and(|at| at <= self.now());
             let is_revoked = heard == Some(RevocationOutcome::Revoked) && !has_ended;
             let is_taken = heard.is_some_and(|heard| heard != RevocationOutcome::NotTaken);
             if !is_revoked && is_taken && may_renew {
                 may_renew = false;
-                match self.renewed_to_revoke(&mut revocation, revoker).await? {
-                    None => continue,
-                    Some(told) => return Ok(told),
-                }
+                self.renew_to_revoke(&mut revocation, revoker).await?;
+                continue;
             }
             return Ok(match is_revoked || is_refresh_revoked {
                 true => TellOutcome::Revoked,
@@ -74,25 +76,26 @@ impl Inner {
         }
     }
 
+    /// Returns `None` if there is no such token, or it is in use.
     async fn tell_of(
         &self,
         revocation: &mut Revocation,
         kind: TokenKind,
         revoker: &dyn Revoker,
-    ) -> Result<Step, VaultError> {
+    ) -> Result<Option<RevocationOutcome>, Ended> {
         let account = &revocation.account.clone();
         let is_single = revoker.revokes_singly(&account.provider);
         if !is_single {
             let intents = Filter::of(&account.holder).at(&account.provider);
             let busy = intents.busy(self.now()).most(1);
             if !self.store.list::<IntentRow>(busy).await?.is_empty() {
-                return Ok(Step::Ended(TellOutcome::Busy));
+                return Err(Ended::Told(TellOutcome::Busy));
             }
         }
         // Checked for each token, because the account may have been connected meanwhile.
         let kept = self.kept_beside(revocation, revoker).await?;
         if kept.len() > BATCH || !kept.is_empty() && !is_single {
-            return Ok(Step::Ended(TellOutcome::Spared));
+            return Err(Ended::Told(TellOutcome::Spared));
         }
         let column = match kind {
             TokenKind::Refresh => Column::Refresh,
@@ -101,21 +104,21 @@ impl Inner {
         let token = match self.token(revocation, column).await {
             Ok(Some(token)) => token,
             // The record has no such token, or the tenant was deleted with its keys.
-            Ok(None) => return Ok(Step::None),
+            Ok(None) => return Ok(None),
             // A token that does not open cannot be revoked, and a retry does not help.
-            Err(VaultError::NotAuthentic) => return Ok(Step::None),
-            Err(error) => return Err(error),
+            Err(VaultError::NotAuthentic) => return Ok(None),
+            Err(error) => return Err(error.into()),
         };
         // Some providers return the same access token again, and some renewals keep the refresh token.
         if self.is_kept(&kept, column, &token).await? {
-            return Ok(Step::None);
+            return Ok(None);
         }
         let told = revoker.revoke(account, &token, kind);
         let told = timeout(self.settings.request, told).await;
-        Ok(match told.unwrap_or(Err(RevocationFailure)) {
-            Ok(heard) => Step::RevocationOutcome(heard),
-            Err(RevocationFailure) => Step::Ended(TellOutcome::Failed),
-        })
+        match told.unwrap_or(Err(RevocationFailure)) {
+            Ok(heard) => Ok(Some(heard)),
+            Err(RevocationFailure) => Err(Ended::Told(TellOutcome::Failed)),
+        }
     }
 
     /// Opens a token of a revocation. If it was resealed, reads it again.
@@ -183,23 +186,21 @@ impl Inner {
         Ok(false)
     }
 
-    /// Renews the tokens and writes the new ones into the revocation. If it gets no new tokens, returns how the
-    /// revocation ends.
-    async fn renewed_to_revoke(
+    /// Renews the tokens and writes the new ones into the revocation.
+    async fn renew_to_revoke(
         &self,
         revocation: &mut Revocation,
         revoker: &dyn Revoker,
-    ) -> Result<Option<TellOutcome>, VaultError> {
-        let Some(before) = self.token(revocation, Column::Refresh).await? else {
-            return Ok(Some(TellOutcome::Nothing));
-        };
+    ) -> Result<(), Ended> {
+        let before = self.token(revocation, Column::Refresh).await?;
+        let before = before.ok_or(Ended::Told(TellOutcome::Nothing))?;
         let renewed = revoker.renew(&revocation.account, &before);
         let renewed = timeout(self.settings.request, renewed).await;
         let unanswered = RenewalError::Failed { retry_after: None };
         let granted = match renewed.unwrap_or(Err(unanswered)) {
             Ok(granted) => granted,
-            Err(RenewalError::Refused) => return Ok(Some(TellOutcome::Nothing)),
-            Err(RenewalError::Failed { .. }) => return Ok(Some(TellOutcome::Failed)),
+            Err(RenewalError::Refused) => return Err(Ended::Told(TellOutcome::Nothing)),
+            Err(RenewalError::Failed { .. }) => return Err(Ended::Told(TellOutcome::Failed)),
         };
         let granted = Grant {
             refresh: Some(granted.refresh.unwrap_or(before)),
@@ -218,7 +219,7 @@ impl Inner {
             // If another process has taken over, only this task knows these tokens.
             let known = self.unless_again(&mut tries, &account, written).await?;
             if known.is_some() {
-                return Ok(None);
+                return Ok(());
             }
         }
     }
