@@ -16,7 +16,7 @@ use askback_core::{
     revision::{Era, Revision},
 };
 
-use crate::transport::ChannelEnds;
+use crate::transport::Channel;
 
 /// How many messages are read while the bridge connects to the server. More wait in the channel.
 const MAX_KEPT_MESSAGES: usize = 16;
@@ -33,7 +33,7 @@ pub(super) struct ClientGreeting {
 /// Waits for the first request that describes the client, and answers requests before it. Returns `None` if the channel
 /// ends.
 pub(super) async fn receive(
-    ends: &mut ChannelEnds,
+    channel: &mut Channel,
     limits: &Limits,
 ) -> io::Result<Option<ClientGreeting>> {
     let mut engine = Connection::new(Arc::new(Profile {
@@ -46,7 +46,7 @@ pub(super) async fn receive(
         forwards: true,
     }));
     loop {
-        let Some(message) = next(ends).await else {
+        let Some(message) = next(channel).await else {
             return Ok(None);
         };
         if let Some(greeting) = ClientGreeting::read(&message, limits) {
@@ -55,10 +55,10 @@ pub(super) async fn receive(
         engine.handle_message(&message);
         while let Some(output) = engine.poll() {
             if let Output::Send(response) = output {
-                ends.sender.send(response);
+                channel.sender.add(response);
             }
         }
-        poll_fn(|cx| ends.sender.poll_flush(cx)).await?;
+        poll_fn(|cx| channel.sender.poll_flush(cx)).await?;
     }
 }
 
@@ -67,13 +67,13 @@ pub(super) async fn receive(
 /// With `may_be_replaced`, returns the first `initialize`. A client that sends it after another request has given
 /// that request up, and expects no response to it: the SDK for Rust does so after ten seconds.
 pub(super) async fn keep(
-    ends: &mut ChannelEnds,
+    channel: &mut Channel,
     kept: &mut Vec<Vec<u8>>,
     limits: &Limits,
     may_be_replaced: bool,
 ) -> Option<ClientGreeting> {
     while kept.len() < MAX_KEPT_MESSAGES {
-        let message = next(ends).await?;
+        let message = next(channel).await?;
         if may_be_replaced
             && let Some(greeting) = ClientGreeting::read(&message, limits)
             && greeting.revision.era() == Era::Legacy
@@ -86,12 +86,8 @@ pub(super) async fn keep(
     pending().await
 }
 
-async fn next(ends: &mut ChannelEnds) -> Option<Vec<u8>> {
-    let received = poll_fn(|cx| {
-        let received = ends.receiver.poll_receive(cx);
-        received.map(|message| message.map(<[u8]>::to_vec))
-    });
-    received.await
+async fn next(channel: &mut Channel) -> Option<Vec<u8>> {
+    channel.receiver.receive().await.ok().flatten()
 }
 
 impl ClientGreeting {

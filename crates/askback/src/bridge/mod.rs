@@ -57,7 +57,7 @@ use crate::{
     error::{Error, Result},
     keys::{Key, KeyRing, KeySource},
     server::Server,
-    transport::{Channel, ChannelEnds, Connect},
+    transport::{Channel, Connect},
 };
 
 /// Answers the questions that a client does not support.
@@ -287,20 +287,19 @@ impl Bridge {
     /// If the channel fails.
     pub async fn serve_until(
         &self,
-        channel: Channel,
+        mut channel: Channel,
         signal: impl Future<Output = ()> + Send,
     ) -> io::Result<()> {
-        let mut ends = channel.into_ends();
         let mut signal = pin!(signal);
         let received = tokio::select! {
-            received = greeting::receive(&mut ends, &self.limits) => received?,
+            received = greeting::receive(&mut channel, &self.limits) => received?,
             () = &mut signal => return Ok(()),
         };
         let Some(client) = received else {
             return Ok(());
         };
         let session = self.session(&client);
-        self.serve_client(ends, client, session, signal).await
+        self.serve_client(channel, client, session, signal).await
     }
 
     fn session(&self, client: &ClientGreeting) -> Arc<Session> {
@@ -315,7 +314,7 @@ impl Bridge {
     /// Connects a client that has described itself to the server, and serves it.
     async fn serve_client(
         &self,
-        mut ends: ChannelEnds,
+        mut channel: Channel,
         client: ClientGreeting,
         session: Arc<Session>,
         mut signal: Pin<&mut (impl Future<Output = ()> + Send)>,
@@ -329,7 +328,7 @@ impl Bridge {
                 tokio::select! {
                     biased;
                     () = &mut signal => return Ok(()),
-                    greeting = greeting::keep(&mut ends, &mut kept, &self.limits, may_be_replaced) => {
+                    greeting = greeting::keep(&mut channel, &mut kept, &self.limits, may_be_replaced) => {
                         if greeting.is_some() {
                             replaced = greeting;
                             continue;
@@ -350,7 +349,7 @@ impl Bridge {
                              until the responses have come",
                         );
                         // The client may have gone.
-                        let _ = refuse(ends, &client, &error).await;
+                        let _ = refuse(channel, &client, &error).await;
                         return Ok(());
                     }
                     connected = &mut connecting => break connected,
@@ -360,15 +359,15 @@ impl Bridge {
         let client = replaced.unwrap_or(client);
         let upstream = match connected {
             Ok(upstream) => upstream,
-            Err(error) => return refuse(ends, &client, &upstream::error_object(error)).await,
+            Err(error) => return refuse(channel, &client, &upstream::error_object(error)).await,
         };
         let older = self.older_server(&client, &session, &upstream);
         let served = match self.open(&client, &session, upstream.clone(), older.clone()) {
             Ok(server) => {
                 let received = iter::once(client.message).chain(kept).collect();
-                server.serve_on(ends, received, signal).await
+                server.serve_on(channel, received, signal).await
             }
-            Err(error) => refuse(ends, &client, &error).await,
+            Err(error) => refuse(channel, &client, &error).await,
         };
         upstream.close().await;
         if let Some(older) = older {
@@ -543,10 +542,14 @@ impl Drop for EndCalls {
 }
 
 /// Answers the first request of a client whose server cannot be reached, and ends its channel.
-async fn refuse(ends: ChannelEnds, client: &ClientGreeting, error: &ErrorObject) -> io::Result<()> {
-    let mut sender = ends.sender;
-    sender.send(jsonrpc::write_error(Some(&client.id), error));
-    sender.close().await
+async fn refuse(
+    mut channel: Channel,
+    client: &ClientGreeting,
+    error: &ErrorObject,
+) -> io::Result<()> {
+    let response = jsonrpc::write_error(Some(&client.id), error);
+    channel.sender.send(response).await?;
+    channel.sender.close().await
 }
 
 /// Appends a mark to a client's title.

@@ -676,16 +676,15 @@ impl Scene {
 
 async fn serve(
     bridge: Bridge,
-    channel: Channel,
+    mut channel: Channel,
     opened: oneshot::Sender<Weak<Session>>,
 ) -> io::Result<()> {
-    let mut ends = channel.into_ends();
-    let client = greeting::receive(&mut ends, &bridge.limits).await?;
+    let client = greeting::receive(&mut channel, &bridge.limits).await?;
     let client = client.expect("the client describes itself");
     let session = bridge.session(&client);
     let _ = opened.send(Arc::downgrade(&session));
     bridge
-        .serve_client(ends, client, session, pin!(pending()))
+        .serve_client(channel, client, session, pin!(pending()))
         .await
 }
 

@@ -36,7 +36,7 @@ use super::{
 use crate::{
     ctx::{CallPeer, Interest, Observer, ObserverGuard},
     error::Error,
-    transport::{Channel, ChannelEnds, DirectReceiver, DirectSender},
+    transport::{Channel, Receiver, Sender},
 };
 
 /// Responses are written after this many messages, if more messages are already waiting. The first
@@ -45,31 +45,18 @@ const WRITTEN_TOGETHER: usize = 4;
 
 /// Serves until the channel ends; work that is still running shortly after is dropped. If the
 /// signal comes first, no new calls start, and running calls may continue up to the limit.
+///
+/// `received` are messages that were received before.
 pub(super) async fn serve(
     shared: Arc<Shared>,
     channel: Channel,
-    signal: impl Future<Output = ()>,
-) -> io::Result<()> {
-    serve_on(shared, channel.into_ends(), Vec::new(), signal).await
-}
-
-pub(super) async fn serve_on(
-    shared: Arc<Shared>,
-    ends: ChannelEnds,
     received: Vec<Vec<u8>>,
     signal: impl Future<Output = ()>,
 ) -> io::Result<()> {
-    let ChannelEnds {
-        receiver,
-        sender,
-        place,
-        principal,
-        is_in_memory,
-    } = ends;
-    if !is_in_memory {
+    if !channel.is_in_memory() {
         shared.keys.serve_others();
     }
-    let link = Arc::new(Link::new(&shared, place, principal));
+    let link = Arc::new(Link::new(&shared, channel.place, channel.principal));
     let observer: Weak<dyn Observer> = Arc::downgrade(&link) as _;
     #[cfg(feature = "bridge")]
     if let Some(forward) = &shared.forward {
@@ -80,8 +67,8 @@ pub(super) async fn serve_on(
     let mut worker = Worker {
         running: Running(Arc::clone(&link)),
         received: received.into_iter(),
-        receiver,
-        sender,
+        receiver: channel.receiver,
+        sender: channel.sender,
         pace: Pace::new(),
         answer: dispatch::answer,
         answering: Slot::new(),
@@ -137,7 +124,7 @@ fn begin(
         }
     };
     let mut serving = JoinSet::new();
-    serving.spawn(serve(shared, channel, stopped));
+    serving.spawn(serve(shared, channel, Vec::new(), stopped));
     serving
 }
 
@@ -146,8 +133,8 @@ struct Worker<F> {
     running: Running,
     /// Messages that were received before.
     received: vec::IntoIter<Vec<u8>>,
-    receiver: DirectReceiver,
-    sender: DirectSender,
+    receiver: Receiver,
+    sender: Sender,
     pace: Pace,
     answer: fn(Arc<Shared>, Call, CallPeer) -> F,
     answering: Slot<F>,
@@ -265,7 +252,7 @@ where
     fn poll_write(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         self.running.0.take_outgoing(&mut self.messages);
         for message in self.messages.drain(..) {
-            self.sender.send(message);
+            self.sender.add(message);
         }
         let written = self.sender.poll_flush(cx);
         self.link().wrote_all_but(self.sender.unwritten());

@@ -30,7 +30,7 @@ use crate::{
     entropy::entropy,
     error::{Error, Result},
     flow::BoxFuture,
-    transport::ChannelEnds,
+    transport::Channel,
 };
 
 /// Answers the requests of a server instead of handlers, for example by another server: see
@@ -313,11 +313,11 @@ async fn ask(
 impl Server {
     pub(crate) async fn serve_on(
         &self,
-        ends: ChannelEnds,
+        channel: Channel,
         received: Vec<Vec<u8>>,
         signal: impl Future<Output = ()>,
     ) -> io::Result<()> {
-        connection::serve_on(Arc::clone(&self.0), ends, received, signal).await
+        connection::serve(Arc::clone(&self.0), channel, received, signal).await
     }
 }
 

@@ -251,7 +251,7 @@ impl Server {
         channel: Channel,
         signal: impl Future<Output = ()> + Send,
     ) -> std::io::Result<()> {
-        connection::serve(Arc::clone(&self.0), channel, signal).await
+        connection::serve(Arc::clone(&self.0), channel, Vec::new(), signal).await
     }
 
     /// Tells the subscribed clients of all principals that something in the catalog has changed.

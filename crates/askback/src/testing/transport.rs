@@ -209,11 +209,12 @@ async fn held_back([here, there]: [Channel; 2]) -> CheckResult {
     let ((_, mut sender), (mut receiver, _other)) = (here.split(), there.split());
     let mut sent = 0;
     loop {
-        match timeout(WAITS, sender.ready()).await {
-            Err(_) => break,
-            Ok(ready) => ready.map_err(failed)?.send(message_of(MAX)),
-        }
+        // A message whose sender gives up is sent with the next one.
         sent += 1;
+        match timeout(WAITS, sender.send(message_of(MAX))).await {
+            Err(_) => break,
+            Ok(taken) => taken.map_err(failed)?,
+        }
         if sent == TOO_MANY {
             let mebibytes = (TOO_MANY * MAX) >> 20;
             return Err(format!("{mebibytes} MiB are taken that nobody receives"));

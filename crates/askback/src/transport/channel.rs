@@ -4,7 +4,10 @@ use std::{future::Future, io};
 
 use tokio::sync::mpsc;
 
-use super::{Channel, WAITING, WriterCommand, inbox::Inbox};
+use super::{
+    Channel, WAITING,
+    inbox::{Inbox, QueuedMessage},
+};
 
 /// The receiving half of a transport, for [`Channel::new`].
 pub trait ReadMessages: Send + 'static {
@@ -80,7 +83,12 @@ impl Channel {
                 tracing::debug!(%error, "a connection could not be written to");
             }
         });
-        Self::elsewhere(incoming, Some(reading.abort_handle()), outgoing, writing)
+        Self::of_queues(
+            incoming,
+            Some(reading.abort_handle()),
+            outgoing,
+            Some(writing),
+        )
     }
 }
 
@@ -104,15 +112,15 @@ async fn read(mut reader: impl ReadMessages, received: Inbox<Vec<u8>>) {
 
 async fn write(
     mut writer: impl WriteMessages,
-    mut sent: mpsc::Receiver<WriterCommand>,
+    mut sent: mpsc::Receiver<QueuedMessage<Vec<u8>>>,
 ) -> io::Result<()> {
     let mut flushed = Vec::new();
     while let Some(first) = sent.recv().await {
         let mut next = Some(first);
-        while let Some(sent_next) = next {
-            match sent_next {
-                WriterCommand::Message(message) => writer.write(message).await?,
-                WriterCommand::Flush(done) => flushed.push(done),
+        while let Some(queued) = next {
+            match queued.written {
+                Some(done) => flushed.push(done),
+                None => writer.write(queued.message).await?,
             }
             next = sent.try_recv().ok();
         }

@@ -3,12 +3,13 @@
 use std::{
     collections::VecDeque,
     ffi::OsStr,
+    future::poll_fn,
     io,
     path::Path,
     pin::Pin,
     process::{ExitStatus, Stdio},
     sync::{Mutex, MutexGuard, PoisonError},
-    task::{Context, Poll},
+    task::{Context, Poll, ready},
     time::Duration,
 };
 
@@ -22,8 +23,7 @@ use tokio::{
 };
 
 use super::{
-    Channel, Connect, ConnectFuture, Ends, Link, LinkReceiver, LinkSender, Receiver, Sender,
-    WAITING,
+    Channel, Connect, ConnectFuture, Link, Receiver, Sender, WAITING,
     connect::ChannelResource,
     lines::{LineReader, LineWriter},
 };
@@ -128,8 +128,7 @@ impl Child {
     #[doc(hidden)]
     pub fn open(mut self, limits: &Limits) -> io::Result<OpenChild> {
         let started = self.start(limits)?;
-        let channel = Channel::over(Ends::Lines(started.stdout, started.stdin));
-        let (receiver, sender) = channel.split();
+        let (receiver, sender) = Channel::of_lines(started.stdout, started.stdin).split();
         Ok(OpenChild {
             receiver,
             sender,
@@ -207,10 +206,7 @@ impl Connect for Child {
         let link = self.start(limits).map(|started| Link {
             stderr: Some(started.stderr),
             behind: Some(Box::new(started.process)),
-            ..Link::new(
-                LinkReceiver::Lines(started.stdout),
-                LinkSender::Lines(started.stdin),
-            )
+            ..Channel::of_lines(started.stdout, started.stdin).into()
         });
         Box::pin(async { link })
     }
@@ -264,7 +260,13 @@ impl OpenChild {
     ///
     /// Broken pipe if the server is gone.
     pub async fn send(&mut self, line: Vec<u8>) -> io::Result<()> {
-        self.sender.send(line).await
+        self.sender.add(line);
+        // The server may not read before it was read: the rest is written while this receives.
+        let written = poll_fn(|cx| Poll::Ready(self.sender.poll_flush(cx))).await;
+        match written {
+            Poll::Ready(written) => written,
+            Poll::Pending => Ok(()),
+        }
     }
 
     /// Receives the next line, or `None` at the end of standard output. Cancel safe.
@@ -273,10 +275,17 @@ impl OpenChild {
     ///
     /// Fails if standard output cannot be read.
     pub async fn receive(&mut self) -> io::Result<Option<ChildLine>> {
+        let (receiver, sender) = (&mut self.receiver, &mut self.sender);
+        let output = poll_fn(|cx| {
+            // If the server is gone, its output ends.
+            let _ = sender.poll_flush(cx);
+            let line = ready!(receiver.poll_receive(cx));
+            Poll::Ready(line.map(|line| ChildLine::Output(line.to_vec())))
+        });
         tokio::select! {
             biased;
             Some(line) = self.stderr.recv() => Ok(Some(ChildLine::Stderr(line))),
-            line = self.receiver.receive() => Ok(line?.map(ChildLine::Output)),
+            output = output => Ok(output),
         }
     }
 

@@ -11,7 +11,7 @@ use askback_core::{
 };
 use tokio::sync::mpsc;
 
-use super::{Channel, Ends, LinkReceiver, LinkSender, Pause, Tap};
+use super::{Channel, LinkReceiver, LinkSender, Pause, Tap, memory};
 
 /// Opens the connection to a server, and opens it again if that is needed after the server went
 /// away.
@@ -74,27 +74,22 @@ impl Link {
 
 impl From<Channel> for Link {
     fn from(channel: Channel) -> Self {
-        match channel.ends {
-            Ends::Lines(reader, writer) => {
-                Self::new(LinkReceiver::Lines(reader), LinkSender::Lines(writer))
-            }
-            Ends::Halves(..) | Ends::Opened => {
-                let (receiver, sender) = channel.split();
-                Self::new(LinkReceiver::Channel(receiver), LinkSender::Channel(sender))
-            }
-        }
+        let (receiver, sender) = channel.split();
+        Self::new(LinkReceiver::Channel(receiver), LinkSender::Channel(sender))
     }
 }
 
 impl Connect for Channel {
     fn connect<'a>(&'a mut self, _: &'a Limits) -> ConnectFuture<'a> {
-        let opened = std::mem::replace(&mut self.ends, Ends::Opened);
-        let channel = (!matches!(opened, Ends::Opened)).then(|| Self::over(opened));
-        Box::pin(async {
-            let why = "the connection ended and cannot be opened again";
-            let channel = channel.ok_or_else(|| io::Error::new(io::ErrorKind::NotConnected, why));
-            channel.map(Link::from)
-        })
+        let (_, mut ended) = memory();
+        ended.is_taken = true;
+        let channel = std::mem::replace(self, ended);
+        let why = "the connection ended and cannot be opened again";
+        let link = match channel.is_taken {
+            false => Ok(Link::from(channel)),
+            true => Err(io::Error::new(io::ErrorKind::NotConnected, why)),
+        };
+        Box::pin(async { link })
     }
 }
 

@@ -3,16 +3,13 @@
 use std::{mem, ops::Range};
 
 use memchr::{memchr, memchr2, memrchr};
-use tokio::sync::{mpsc, oneshot};
-
-use super::WriterCommand;
 
 /// How much is read at once, in bytes, unless a message is longer.
 const READ_AT_ONCE: usize = 16 << 10;
 
 /// How much is written at once, in bytes, unless one message is longer. A write of this length
 /// cannot be split by other writers to the same pipe (POSIX, `PIPE_BUF`, on most systems).
-const WRITTEN_AT_ONCE: usize = 4096;
+pub(super) const WRITTEN_AT_ONCE: usize = 4096;
 
 /// The read buffer of a stream, which splits it into lines.
 ///
@@ -140,25 +137,6 @@ impl LineQueue {
             searched += found + 1;
         }
         self.lines.push(b'\n');
-    }
-
-    /// Adds all waiting messages without blocking. Returns the senders that wait until theirs is
-    /// written.
-    pub(super) fn gather(
-        &mut self,
-        first: WriterCommand,
-        sent: &mut mpsc::Receiver<WriterCommand>,
-    ) -> Vec<oneshot::Sender<()>> {
-        let (mut next, mut flushed) = (Some(first), Vec::new());
-        while let Some(sent_next) = next {
-            match sent_next {
-                WriterCommand::Message(message) => self.add(message),
-                WriterCommand::Flush(done) => flushed.push(done),
-            }
-            let has_room = self.len() < WRITTEN_AT_ONCE;
-            next = if has_room { sent.try_recv().ok() } else { None };
-        }
-        flushed
     }
 
     pub(super) fn len(&self) -> usize {

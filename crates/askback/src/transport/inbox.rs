@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 #[cfg(feature = "stdio")]
 use tokio::runtime::Handle;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, oneshot};
 
 use super::WAITING;
 
@@ -21,6 +21,8 @@ pub(super) struct Inbox<M> {
 #[derive(Debug)]
 pub(crate) struct QueuedMessage<M> {
     pub(super) message: M,
+    /// If set, the message is empty: everything before it is to be written, and then this is told.
+    pub(super) written: Option<oneshot::Sender<()>>,
     /// The permit of a large message until it is received.
     _room: Option<OwnedSemaphorePermit>,
 }
@@ -53,8 +55,8 @@ impl<M> Inbox<M> {
             () = self.messages.closed() => return Err(ClosedInbox),
         };
         let waiting = QueuedMessage {
-            message,
             _room: Some(room),
+            ..message.into()
         };
         self.messages.send(waiting).await.map_err(|_| ClosedInbox)
     }
@@ -85,7 +87,17 @@ impl<M> From<M> for QueuedMessage<M> {
     fn from(message: M) -> Self {
         Self {
             message,
+            written: None,
             _room: None,
+        }
+    }
+}
+
+impl QueuedMessage<Vec<u8>> {
+    pub(super) fn flush(written: oneshot::Sender<()>) -> Self {
+        Self {
+            written: Some(written),
+            ..Vec::new().into()
         }
     }
 }

@@ -1,7 +1,8 @@
 //! Channels over byte streams.
 
+#[cfg(all(feature = "client", feature = "stdio"))]
+use std::future::poll_fn;
 use std::{
-    future::poll_fn,
     io,
     ops::Range,
     pin::Pin,
@@ -9,30 +10,24 @@ use std::{
 };
 
 use askback_core::jsonrpc::KEPT_ENDS;
-use tokio::{
-    io::{AsyncRead, AsyncWrite, ReadBuf},
-    sync::mpsc,
-};
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use super::{
-    Channel, Ends, Messages, Receiver, Sender, WAITING, WriterCommand,
+    Channel,
     framing::{LineBuffer, LineQueue},
-    inbox::Inbox,
 };
 
 /// Makes a channel over any two byte streams, for messages of at most the given number of bytes. It
 /// uses the framing of stdio, which works over sockets and pipes as well.
 ///
-/// Nothing is read until the channel is served, connected or [split](Channel::split), which needs a
-/// tokio runtime.
+/// The task that serves the channel, or receives and sends, reads and writes the streams.
 pub fn lines<R, W>(reader: R, writer: W, max_message_bytes: usize) -> Channel
 where
     R: AsyncRead + Send + Unpin + 'static,
     W: AsyncWrite + Send + Unpin + 'static,
 {
     let reader = LineReader::new(reader, max_message_bytes);
-    // A stream may lead to any machine.
-    Channel::over(Ends::Lines(reader, LineWriter::new(writer)))
+    Channel::of_lines(reader, LineWriter::new(writer))
 }
 
 pub(crate) struct LineReader {
@@ -141,7 +136,6 @@ impl LineWriter {
         }
     }
 
-    #[cfg(any(feature = "client", feature = "server"))]
     pub(super) fn add(&mut self, message: Vec<u8>) {
         self.lines.add(message);
     }
@@ -179,51 +173,6 @@ impl LineWriter {
         ready!(self.poll_flush(cx))?;
         Pin::new(&mut self.stream).poll_shutdown(cx)
     }
-}
-
-pub(super) fn spawn(reader: LineReader, writer: LineWriter) -> (Receiver, Sender) {
-    let (received, incoming) = Inbox::new(reader.most);
-    let (outgoing, sent) = mpsc::channel(WAITING);
-    let reading = tokio::spawn(read(reader, received));
-    let writing = tokio::spawn(write(writer, sent));
-    let receiver = Receiver {
-        messages: incoming,
-        reader: Some(reading.abort_handle()),
-    };
-    let sender = Sender {
-        messages: Some(Messages::Written(outgoing)),
-        writer: Some(writing),
-    };
-    (receiver, sender)
-}
-
-async fn read(mut reader: LineReader, received: Inbox<Vec<u8>>) {
-    loop {
-        let next = poll_fn(|cx| {
-            let message = ready!(reader.poll_message(cx));
-            Poll::Ready(message.map(<[u8]>::to_vec))
-        });
-        let Some(message) = next.await else { return };
-        let bytes = message.len();
-        if received.put(message, bytes).await.is_err() {
-            return;
-        }
-    }
-}
-
-async fn write(mut writer: LineWriter, mut sent: mpsc::Receiver<WriterCommand>) {
-    while let Some(first) = sent.recv().await {
-        let flushed = writer.lines.gather(first, &mut sent);
-        if poll_fn(|cx| writer.poll_flush(cx)).await.is_err() {
-            return;
-        }
-        for done in flushed {
-            // The caller may have stopped waiting.
-            let _ = done.send(());
-        }
-    }
-    // The other side sees the end of the stream either way.
-    let _ = poll_fn(|cx| writer.poll_close(cx)).await;
 }
 
 askback_core::debug_only!(LineReader {});

@@ -13,23 +13,18 @@ use askback_core::{
 #[cfg(feature = "http-client")]
 use tokio::{sync::mpsc, task::JoinHandle};
 
-use super::{
-    Receiver, SendPermit, Sender, Tap, WireEvent,
-    lines::{LineReader, LineWriter},
-};
+use super::{Receiver, Sender, Tap, WireEvent};
 #[cfg(feature = "http-client")]
 use super::{inbox::QueuedMessage, lost};
 
 pub(crate) enum LinkReceiver {
     Channel(Receiver),
-    Lines(LineReader),
     #[cfg(feature = "http-client")]
     Exchanges(mpsc::Receiver<QueuedMessage<ServerMessage>>),
 }
 
 pub(crate) enum LinkSender {
     Channel(Sender),
-    Lines(LineWriter),
     #[cfg(feature = "http-client")]
     Exchanges(ExchangeSender),
 }
@@ -42,8 +37,7 @@ pub(crate) struct ExchangeSender {
 }
 
 pub(crate) enum LinkReady<'a> {
-    Channel(SendPermit<'a>),
-    Lines(&'a mut LineWriter),
+    Channel(&'a mut Sender),
     #[cfg(feature = "http-client")]
     Exchanges(mpsc::Permit<'a, ClientMessage>),
 }
@@ -60,13 +54,9 @@ impl LinkReceiver {
     ) -> io::Result<Option<ServerMessage>> {
         match self {
             Self::Channel(channel) => {
-                let received = channel.receive().await?;
-                Ok(received.map(|bytes| read(&bytes, limits, tap)))
-            }
-            Self::Lines(lines) => {
                 let next = poll_fn(|cx| {
-                    let line = ready!(lines.poll_message(cx));
-                    Poll::Ready(line.map(|line| read(line, limits, tap)))
+                    let received = ready!(channel.poll_receive(cx));
+                    Poll::Ready(received.map(|bytes| read(bytes, limits, tap)))
                 });
                 Ok(next.await)
             }
@@ -80,11 +70,7 @@ impl LinkReceiver {
 
     pub(crate) fn try_receive(&mut self, limits: &Limits, tap: &Tap) -> Option<ServerMessage> {
         match self {
-            Self::Channel(channel) => {
-                let received = channel.try_receive()?;
-                Some(read(&received, limits, tap))
-            }
-            Self::Lines(lines) => Some(read(lines.ready()?, limits, tap)),
+            Self::Channel(channel) => Some(read(channel.try_receive()?, limits, tap)),
             #[cfg(feature = "http-client")]
             Self::Exchanges(messages) => Some(messages.try_recv().ok()?.message),
         }
@@ -92,9 +78,8 @@ impl LinkReceiver {
 
     pub(crate) async fn read_over(&mut self) {
         match self {
-            Self::Channel(channel) => while let Ok(Some(_)) = channel.receive().await {},
-            Self::Lines(lines) => {
-                while poll_fn(|cx| lines.poll_message(cx).map(|line| line.is_some())).await {}
+            Self::Channel(channel) => {
+                while poll_fn(|cx| channel.poll_receive(cx).map(|it| it.is_some())).await {}
             }
             #[cfg(feature = "http-client")]
             Self::Exchanges(messages) => while messages.recv().await.is_some() {},
@@ -110,12 +95,11 @@ impl LinkSender {
     /// Broken pipe if the server is gone.
     pub(crate) async fn ready(&mut self) -> io::Result<LinkReady<'_>> {
         match self {
-            Self::Channel(channel) => channel.ready().await.map(LinkReady::Channel),
-            Self::Lines(lines) => {
-                if lines.unwritten() >= AT_ONCE {
-                    poll_fn(|cx| lines.poll_flush(cx)).await?;
+            Self::Channel(channel) => {
+                if channel.unwritten() >= AT_ONCE {
+                    poll_fn(|cx| channel.poll_flush(cx)).await?;
                 }
-                Ok(LinkReady::Lines(lines))
+                Ok(LinkReady::Channel(channel))
             }
             #[cfg(feature = "http-client")]
             Self::Exchanges(sender) => {
@@ -125,15 +109,14 @@ impl LinkSender {
         }
     }
 
-    /// Writes what was sent, if no other task does. Cancel safe.
+    /// Writes what was sent. Cancel safe.
     ///
     /// # Errors
     ///
     /// Fails if the server is gone.
     pub(crate) async fn write(&mut self) -> io::Result<()> {
         match self {
-            Self::Lines(lines) => poll_fn(|cx| lines.poll_flush(cx)).await,
-            Self::Channel(_) => Ok(()),
+            Self::Channel(channel) => poll_fn(|cx| channel.poll_flush(cx)).await,
             #[cfg(feature = "http-client")]
             Self::Exchanges(_) => Ok(()),
         }
@@ -144,10 +127,6 @@ impl LinkSender {
             Self::Channel(mut channel) => {
                 // Unwritten messages can no longer be delivered.
                 let _ = channel.close().await;
-            }
-            Self::Lines(mut lines) => {
-                // Unwritten messages can no longer be delivered.
-                let _ = poll_fn(|cx| lines.poll_close(cx)).await;
             }
             #[cfg(feature = "http-client")]
             Self::Exchanges(sender) => {
@@ -170,13 +149,9 @@ impl LinkReady<'_> {
     /// Sends a message. Over HTTP, the tap shows the request that carries it.
     pub(crate) fn send(self, message: ClientMessage, tap: &Tap) {
         match self {
-            Self::Channel(room) => {
+            Self::Channel(channel) => {
                 tap.show(WireEvent::Sent(&message.bytes));
-                room.send(message.bytes);
-            }
-            Self::Lines(lines) => {
-                tap.show(WireEvent::Sent(&message.bytes));
-                lines.add(message.bytes);
+                channel.add(message.bytes);
             }
             #[cfg(feature = "http-client")]
             Self::Exchanges(room) => room.send(message),

@@ -3,7 +3,7 @@
 use askback_core::engine::server::ClientLocation;
 use tokio::sync::mpsc;
 
-use super::{Channel, Ends, Messages, Receiver, Sender, WAITING, inbox::QueuedMessage};
+use super::{Channel, WAITING, inbox::QueuedMessage};
 
 /// Returns the two ends of a connection in memory: each receives what the other sends.
 #[must_use]
@@ -16,17 +16,9 @@ fn end(
     sent: mpsc::Sender<QueuedMessage<Vec<u8>>>,
     received: mpsc::Receiver<QueuedMessage<Vec<u8>>>,
 ) -> Channel {
-    let receiver = Receiver {
-        messages: received,
-        reader: None,
-    };
-    let sender = Sender {
-        messages: Some(Messages::Memory(sent)),
-        writer: None,
-    };
     Channel {
         place: ClientLocation::Here,
-        ..Channel::over(Ends::Halves(receiver, sender))
+        ..Channel::of_queues(received, None, sent, None)
     }
 }
 

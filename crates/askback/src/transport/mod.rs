@@ -13,8 +13,6 @@ mod child;
 mod connect;
 #[cfg(all(feature = "stdio", unix))]
 mod descriptor;
-#[cfg(feature = "server")]
-mod direct;
 mod framing;
 #[cfg(feature = "http-client")]
 mod http;
@@ -30,11 +28,20 @@ mod stdio;
 #[cfg(feature = "client")]
 mod tap;
 
-use std::{io, sync::Arc};
+use std::{
+    collections::VecDeque,
+    future::poll_fn,
+    io, mem,
+    sync::Arc,
+    task::{Context, Poll, ready},
+};
 
-use askback_core::{ask::Principal, engine::server::ClientLocation};
+use askback_core::{ask::Principal, engine::server::ClientLocation, future::BoxFuture};
 use tokio::{
-    sync::{mpsc, oneshot},
+    sync::{
+        mpsc::{self, error::TrySendError},
+        oneshot,
+    },
     task::{AbortHandle, JoinHandle},
 };
 
@@ -45,8 +52,6 @@ pub use child::{Child, ChildEnd, ChildLine, OpenChild};
 pub(crate) use connect::{ChannelResource, Report};
 #[cfg(feature = "client")]
 pub use connect::{Connect, ConnectFuture, Link};
-#[cfg(feature = "server")]
-pub(crate) use direct::{ChannelEnds, DirectReceiver, DirectSender};
 #[cfg(feature = "http-client")]
 pub use http::{BadHeader, BadUrl, Eras, Http};
 pub use lines::lines;
@@ -70,104 +75,106 @@ use self::{
 /// How many messages a channel queues before its sender waits.
 const WAITING: usize = 32;
 
+/// How many bytes may be queued before the sender waits until the transport's task has written them.
+/// Waiting for each smaller message would cost more than the calls.
+const WORTH_WAITING: usize = 64 << 10;
+
 /// One end of a connection.
 #[derive(Debug)]
 pub struct Channel {
-    ends: Ends,
+    pub(crate) receiver: Receiver,
+    pub(crate) sender: Sender,
     #[cfg_attr(not(feature = "server"), expect(dead_code))]
-    place: ClientLocation,
-    principal: Option<Arc<Principal>>,
-}
-
-#[derive(Debug)]
-enum Ends {
-    /// Read and written by the task that serves the channel, or by one task per half once it is
-    /// split.
-    Lines(LineReader, LineWriter),
-    /// Read and written by other tasks, or in memory without any.
-    Halves(Receiver, Sender),
-    /// Already taken by a client.
+    pub(crate) place: ClientLocation,
+    pub(crate) principal: Option<Arc<Principal>>,
     #[cfg(feature = "client")]
-    Opened,
+    is_taken: bool,
 }
 
 /// The receiving half of a [`Channel`].
 #[derive(Debug)]
-pub struct Receiver {
-    messages: mpsc::Receiver<QueuedMessage<Vec<u8>>>,
-    /// The task that reads; `None` in memory.
-    reader: Option<AbortHandle>,
+pub struct Receiver(Incoming);
+
+#[derive(Debug)]
+enum Incoming {
+    /// Read by the task that receives.
+    Lines(LineReader),
+    /// Filled by another task, or in memory by the other end.
+    Queue {
+        messages: mpsc::Receiver<QueuedMessage<Vec<u8>>>,
+        message: Vec<u8>,
+        /// The task that reads; `None` in memory.
+        reader: Option<AbortHandle>,
+    },
 }
 
-/// The sending half of a [`Channel`].
+/// The sending half of a [`Channel`]. After its first failure it drops its messages.
 #[derive(Debug)]
-pub struct Sender {
-    /// `None` once closed.
-    messages: Option<Messages>,
+pub struct Sender(Outgoing);
+
+#[derive(Debug)]
+enum Outgoing {
+    /// Written by the task that sends.
+    Lines(LineWriter),
+    /// Emptied by another task, or in memory by the other end.
+    Queue(QueueSender),
+    /// Closed, or failed.
+    Closed,
+}
+
+struct QueueSender {
+    messages: mpsc::Sender<QueuedMessage<Vec<u8>>>,
     /// The task that writes; `None` in memory.
     writer: Option<JoinHandle<()>>,
-}
-
-/// Room for one message in a [`Sender`].
-#[derive(Debug)]
-pub struct SendPermit<'a>(Room<'a>);
-
-#[derive(Debug)]
-enum Messages {
-    Written(mpsc::Sender<WriterCommand>),
-    Memory(mpsc::Sender<QueuedMessage<Vec<u8>>>),
-}
-
-#[derive(Debug)]
-enum Room<'a> {
-    Written(mpsc::Permit<'a, WriterCommand>),
-    Memory(mpsc::Permit<'a, QueuedMessage<Vec<u8>>>),
-}
-
-#[derive(Debug)]
-enum WriterCommand {
-    Message(Vec<u8>),
-    Flush(oneshot::Sender<()>),
+    /// The messages for which the queue had no room yet.
+    waiting: VecDeque<Vec<u8>>,
+    /// The bytes sent since the last flush.
+    unwritten: usize,
+    writing: Option<BoxFuture<'static, io::Result<()>>>,
 }
 
 impl Channel {
-    /// Makes a channel that may lead to another machine, and is read and written by tasks.
-    fn elsewhere(
-        incoming: mpsc::Receiver<QueuedMessage<Vec<u8>>>,
-        reader: Option<AbortHandle>,
-        outgoing: mpsc::Sender<WriterCommand>,
-        writer: JoinHandle<()>,
-    ) -> Self {
-        let receiver = Receiver {
-            messages: incoming,
-            reader,
-        };
-        let sender = Sender {
-            messages: Some(Messages::Written(outgoing)),
-            writer: Some(writer),
-        };
-        Self::over(Ends::Halves(receiver, sender))
-    }
-
-    fn over(ends: Ends) -> Self {
+    fn new_ends(receiver: Receiver, way: Outgoing) -> Self {
         Self {
-            ends,
+            receiver,
+            sender: Sender(way),
+            // A stream may lead to any machine.
             place: ClientLocation::Elsewhere,
             principal: None,
+            #[cfg(feature = "client")]
+            is_taken: false,
         }
     }
 
-    #[cfg(feature = "server")]
-    pub(crate) fn place(&self) -> ClientLocation {
-        self.place
+    fn of_lines(reader: LineReader, writer: LineWriter) -> Self {
+        Self::new_ends(Receiver(Incoming::Lines(reader)), Outgoing::Lines(writer))
+    }
+
+    /// Makes a channel that is read and written by tasks, or in memory by the other end.
+    fn of_queues(
+        incoming: mpsc::Receiver<QueuedMessage<Vec<u8>>>,
+        reader: Option<AbortHandle>,
+        outgoing: mpsc::Sender<QueuedMessage<Vec<u8>>>,
+        writer: Option<JoinHandle<()>>,
+    ) -> Self {
+        let receiver = Receiver(Incoming::Queue {
+            messages: incoming,
+            message: Vec::new(),
+            reader,
+        });
+        let sender = QueueSender {
+            messages: outgoing,
+            writer,
+            waiting: VecDeque::new(),
+            unwritten: 0,
+            writing: None,
+        };
+        Self::new_ends(receiver, Outgoing::Queue(sender))
     }
 
     #[cfg(feature = "server")]
     pub(crate) fn is_in_memory(&self) -> bool {
-        let Ends::Halves(_, sender) = &self.ends else {
-            return false;
-        };
-        matches!(sender.messages, Some(Messages::Memory(_)))
+        matches!(&self.sender.0, Outgoing::Queue(queue) if queue.writer.is_none())
     }
 
     /// Sets the principal at the other end, if the transport has authenticated it, for example from
@@ -179,21 +186,10 @@ impl Channel {
         self
     }
 
-    #[cfg(feature = "server")]
-    pub(crate) fn take_principal(&mut self) -> Option<Arc<Principal>> {
-        self.principal.take()
-    }
-
-    /// Splits the channel into independent halves. A channel over [lines](lines()) is then read and
-    /// written by two tasks.
+    /// Splits the channel into independent halves.
     #[must_use]
     pub fn split(self) -> (Receiver, Sender) {
-        match self.ends {
-            Ends::Lines(reader, writer) => lines::spawn(reader, writer),
-            Ends::Halves(receiver, sender) => (receiver, sender),
-            #[cfg(feature = "client")]
-            Ends::Opened => memory().0.split(),
-        }
+        (self.receiver, self.sender)
     }
 }
 
@@ -207,71 +203,67 @@ impl Receiver {
     ///
     /// No current transport fails; a transport only ends.
     pub async fn receive(&mut self) -> io::Result<Option<Vec<u8>>> {
-        let received = self.messages.recv().await;
-        Ok(received.map(|waiting| waiting.message))
+        let next = poll_fn(|cx| {
+            let next = self.poll_receive(cx);
+            next.map(|next| next.map(<[u8]>::to_vec))
+        });
+        Ok(next.await)
+    }
+
+    pub(crate) fn poll_receive(&mut self, cx: &mut Context<'_>) -> Poll<Option<&[u8]>> {
+        match &mut self.0 {
+            Incoming::Lines(lines) => lines.poll_message(cx),
+            Incoming::Queue {
+                messages, message, ..
+            } => {
+                let received = ready!(messages.poll_recv(cx));
+                Poll::Ready(received.map(|queued| {
+                    *message = queued.message;
+                    message.as_slice()
+                }))
+            }
+        }
     }
 
     #[cfg(feature = "client")]
-    pub(crate) fn try_receive(&mut self) -> Option<Vec<u8>> {
-        let received = self.messages.try_recv().ok()?;
-        Some(received.message)
+    pub(crate) fn try_receive(&mut self) -> Option<&[u8]> {
+        match &mut self.0 {
+            Incoming::Lines(lines) => lines.ready(),
+            Incoming::Queue {
+                messages, message, ..
+            } => {
+                *message = messages.try_recv().ok()?.message;
+                Some(message)
+            }
+        }
     }
 }
 
 impl Sender {
-    /// Sends a message: JSON, without a newline at its end. Waits if too many messages are queued,
-    /// but not until it is written. Not cancel safe; [`Sender::ready`] is.
+    /// Sends a message: JSON, without a newline at its end. Waits while the other side, or the
+    /// transport's task, does not take it. If the future is dropped, the message is sent with the
+    /// next one.
     ///
     /// # Errors
     ///
     /// Broken pipe if the other side is gone.
     pub async fn send(&mut self, message: Vec<u8>) -> io::Result<()> {
-        self.ready().await?.send(message);
-        Ok(())
+        self.add(message);
+        poll_fn(|cx| self.poll_flush(cx)).await
     }
 
-    /// Waits until there is room for a message. Cancel safe.
-    ///
-    /// # Errors
-    ///
-    /// Broken pipe if the other side is gone.
-    pub async fn ready(&self) -> io::Result<SendPermit<'_>> {
-        let room = match self.messages.as_ref().ok_or_else(gone)? {
-            Messages::Written(messages) => Room::Written(messages.reserve().await.map_err(lost)?),
-            Messages::Memory(messages) => Room::Memory(messages.reserve().await.map_err(lost)?),
-        };
-        Ok(SendPermit(room))
-    }
-
-    /// Returns room for a message, if there is any now.
-    #[cfg(feature = "server")]
-    fn try_ready(&self) -> io::Result<Option<SendPermit<'_>>> {
-        let room = match self.messages.as_ref().ok_or_else(gone)? {
-            Messages::Written(messages) => messages.try_reserve().map(Room::Written),
-            Messages::Memory(messages) => messages.try_reserve().map(Room::Memory),
-        };
-        match room {
-            Ok(room) => Ok(Some(SendPermit(room))),
-            Err(mpsc::error::TrySendError::Full(())) => Ok(None),
-            Err(mpsc::error::TrySendError::Closed(())) => Err(gone()),
-        }
-    }
-
-    /// Waits until everything sent is written. Messages are also written without a flush.
+    /// Waits until everything sent is written.
     ///
     /// # Errors
     ///
     /// Broken pipe if the other side is gone.
     pub async fn flush(&mut self) -> io::Result<()> {
-        if let Some(Messages::Written(messages)) = &self.messages {
-            let (done, written) = oneshot::channel();
-            messages
-                .send(WriterCommand::Flush(done))
-                .await
-                .map_err(lost)?;
-            written.await.map_err(lost)?;
-        }
-        Ok(())
+        poll_fn(|cx| self.poll_flush(cx)).await?;
+        let messages = match &self.0 {
+            Outgoing::Queue(queue) if queue.writer.is_some() => queue.messages.clone(),
+            _ => return Ok(()),
+        };
+        written(&messages).await
     }
 
     /// Closes this side after everything sent is written.
@@ -280,29 +272,117 @@ impl Sender {
     ///
     /// Never fails: unwritten messages can no longer be delivered.
     pub async fn close(&mut self) -> io::Result<()> {
-        self.messages = None;
-        if let Some(writer) = &mut self.writer {
-            // A task that panicked writes nothing more.
-            let _ = writer.await;
-            self.writer = None;
+        let _ = poll_fn(|cx| self.poll_flush(cx)).await;
+        match mem::replace(&mut self.0, Outgoing::Closed) {
+            Outgoing::Lines(mut lines) => {
+                // The other side sees the end of the stream either way.
+                let _ = poll_fn(|cx| lines.poll_close(cx)).await;
+            }
+            Outgoing::Queue(QueueSender {
+                messages, writer, ..
+            }) => {
+                drop(messages);
+                if let Some(writer) = writer {
+                    // A task that panicked writes nothing more.
+                    let _ = writer.await;
+                }
+            }
+            Outgoing::Closed => {}
         }
         Ok(())
     }
+
+    /// Queues a message: JSON, without a newline at its end. [`poll_flush`](Self::poll_flush)
+    /// writes it.
+    pub(crate) fn add(&mut self, message: Vec<u8>) {
+        match &mut self.0 {
+            Outgoing::Lines(lines) => lines.add(message),
+            Outgoing::Queue(queue) => {
+                queue.unwritten += message.len();
+                queue.waiting.push_back(message);
+            }
+            Outgoing::Closed => {}
+        }
+    }
+
+    /// The bytes that are buffered, or handed on without waiting.
+    #[cfg(any(feature = "client", feature = "server"))]
+    pub(crate) fn unwritten(&self) -> usize {
+        match &self.0 {
+            Outgoing::Lines(lines) => lines.unwritten(),
+            Outgoing::Queue(queue) => queue.unwritten,
+            Outgoing::Closed => 0,
+        }
+    }
+
+    pub(crate) fn poll_flush(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let flushed = match &mut self.0 {
+            Outgoing::Lines(lines) => ready!(lines.poll_flush(cx)),
+            Outgoing::Queue(queue) => ready!(queue.poll_flush(cx)),
+            Outgoing::Closed => Err(gone()),
+        };
+        if flushed.is_err() {
+            self.0 = Outgoing::Closed;
+        }
+        Poll::Ready(flushed.map_err(lost))
+    }
 }
 
-impl SendPermit<'_> {
-    /// Sends a message: JSON, without a newline at its end.
-    pub fn send(self, message: Vec<u8>) {
-        match self.0 {
-            Room::Written(room) => room.send(WriterCommand::Message(message)),
-            Room::Memory(room) => room.send(message.into()),
-        };
+impl QueueSender {
+    fn poll_flush(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        loop {
+            if let Some(writing) = &mut self.writing {
+                ready!(writing.as_mut().poll(cx))?;
+                self.writing = None;
+                self.unwritten = self.waiting.iter().map(Vec::len).sum();
+            }
+            while let Some(message) = self.waiting.pop_front() {
+                match self.messages.try_send(message.into()) {
+                    Ok(()) => {}
+                    Err(TrySendError::Full(queued)) => {
+                        self.waiting.push_front(queued.message);
+                        break;
+                    }
+                    Err(TrySendError::Closed(_)) => return Poll::Ready(Err(gone())),
+                }
+            }
+            let has_writer = self.writer.is_some();
+            let is_little = !has_writer || self.unwritten <= WORTH_WAITING;
+            if self.waiting.is_empty() && is_little {
+                self.unwritten = 0;
+                return Poll::Ready(Ok(()));
+            }
+            let (messages, waiting) = (self.messages.clone(), mem::take(&mut self.waiting));
+            self.writing = Some(Box::pin(async move {
+                for message in waiting {
+                    messages.send(message.into()).await.map_err(lost)?;
+                }
+                match has_writer {
+                    true => written(&messages).await,
+                    false => Ok(()),
+                }
+            }));
+        }
     }
+}
+
+askback_core::debug_only!(QueueSender {});
+
+/// Waits until the transport's task has written everything before this.
+async fn written(messages: &mpsc::Sender<QueuedMessage<Vec<u8>>>) -> io::Result<()> {
+    let (done, written) = oneshot::channel();
+    let flush = QueuedMessage::flush(done);
+    messages.send(flush).await.map_err(lost)?;
+    written.await.map_err(lost)
 }
 
 impl Drop for Receiver {
     fn drop(&mut self) {
-        if let Some(reader) = &self.reader {
+        if let Incoming::Queue {
+            reader: Some(reader),
+            ..
+        } = &self.0
+        {
             reader.abort();
         }
     }

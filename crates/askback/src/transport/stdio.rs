@@ -15,9 +15,9 @@ use tokio::{
 };
 
 use super::{
-    Channel, WAITING, WriterCommand,
-    framing::{LineBuffer, LineQueue},
-    inbox::{ClosedInbox, Inbox},
+    Channel, WAITING,
+    framing::{LineBuffer, LineQueue, WRITTEN_AT_ONCE},
+    inbox::{ClosedInbox, Inbox, QueuedMessage},
 };
 #[cfg(unix)]
 use super::{descriptor, lines};
@@ -107,8 +107,7 @@ fn threads(
     });
     // The thread never sends a value: `writing` completes when the thread drops its end.
     let writer = tokio::spawn(async move { writing.await.unwrap_or_default() });
-    // A stream may lead to any machine.
-    Channel::elsewhere(incoming, None, outgoing, writer)
+    Channel::of_queues(incoming, None, outgoing, Some(writer))
 }
 
 /// Ends when the stream ends or fails, or the receiver is gone.
@@ -137,10 +136,18 @@ fn read(mut reader: impl Read, put: impl Fn(Vec<u8>) -> Result<(), ClosedInbox>,
     }
 }
 
-fn write(mut writer: impl Write, mut sent: mpsc::Receiver<WriterCommand>) {
+fn write(mut writer: impl Write, mut sent: mpsc::Receiver<QueuedMessage<Vec<u8>>>) {
     let mut lines = LineQueue::default();
     while let Some(first) = sent.blocking_recv() {
-        let flushed = lines.gather(first, &mut sent);
+        let (mut next, mut flushed) = (Some(first), Vec::new());
+        while let Some(queued) = next {
+            match queued.written {
+                Some(done) => flushed.push(done),
+                None => lines.add(queued.message),
+            }
+            let has_room = lines.len() < WRITTEN_AT_ONCE;
+            next = if has_room { sent.try_recv().ok() } else { None };
+        }
         while let Some(piece) = lines.piece() {
             if writer.write_all(piece).is_err() {
                 return;
