@@ -1,17 +1,11 @@
 //! Notices that a client's roots changed.
 
-use std::{
-    sync::{
-        Arc,
-        atomic::{AtomicU8, Ordering},
-    },
-    time::Duration,
-};
+use std::{sync::Arc, time::Duration};
 
 use askback_core::{
     ask::Principal, engine::server::Origin, protocol::Implementation, revision::Revision,
 };
-use tokio::time::timeout;
+use tokio::{sync::mpsc, time::timeout};
 
 use crate::flow::BoxFuture;
 
@@ -42,12 +36,7 @@ pub struct RootsChanged {
 /// Runs the handler for one connection, one run at a time. However many notices the client sends,
 /// at most one more run is pending.
 #[derive(Debug, Default)]
-pub(super) struct RootsWatch(Arc<AtomicU8>);
-
-const IDLE: u8 = 0;
-const RUNNING: u8 = 1;
-/// Running, with another run pending.
-const AGAIN: u8 = 2;
+pub(super) struct RootsWatch(Option<mpsc::Sender<RootsChanged>>);
 
 impl RootsChanged {
     /// Returns the principal, if the server's authentication identified one, as
@@ -71,59 +60,31 @@ impl RootsChanged {
 }
 
 impl RootsWatch {
-    pub(super) fn changed(&self, handler: Option<&Handler>, limit: Duration, origin: Arc<Origin>) {
-        let Some(handler) = handler.cloned() else {
-            return;
+    pub(super) fn changed(
+        &mut self,
+        handler: Option<&Handler>,
+        limit: Duration,
+        origin: Arc<Origin>,
+    ) {
+        let Some(handler) = handler else { return };
+        let notices = match &self.0 {
+            Some(notices) if !notices.is_closed() => notices,
+            _ => self.0.insert(begin(Arc::clone(handler), limit)),
         };
-        if self.0.swap(AGAIN, Ordering::AcqRel) != IDLE {
-            return;
-        }
-        let changed = RootsChanged { origin };
-        let mut running = Running(Some(Arc::clone(&self.0)));
-        tokio::spawn(async move {
-            loop {
-                running.begin();
-                if timeout(limit, handler(changed.clone())).await.is_err() {
-                    tracing::warn!("what is done about changed roots took too long and was ended");
-                }
-                if running.end() {
-                    return;
-                }
+        // If there is no room, another run is pending, which begins after this change.
+        let _ = notices.try_send(RootsChanged { origin });
+    }
+}
+
+/// If the handler panics, this task ends, and the next notice begins another.
+fn begin(handler: Handler, limit: Duration) -> mpsc::Sender<RootsChanged> {
+    let (notices, mut pending) = mpsc::channel(1);
+    tokio::spawn(async move {
+        while let Some(changed) = pending.recv().await {
+            if timeout(limit, handler(changed)).await.is_err() {
+                tracing::warn!("what is done about changed roots took too long and was ended");
             }
-        });
-    }
-}
-
-/// Marks the handler as running. If it panics, the next notice runs it again.
-struct Running(Option<Arc<AtomicU8>>);
-
-impl Running {
-    fn begin(&self) {
-        if let Some(state) = &self.0 {
-            state.store(RUNNING, Ordering::Release);
         }
-    }
-
-    /// Returns whether the handler has finished, without another notice. Then another run may
-    /// start.
-    fn end(&mut self) -> bool {
-        let idle = |state: &Arc<AtomicU8>| {
-            let (succeeded, failed) = (Ordering::AcqRel, Ordering::Acquire);
-            state
-                .compare_exchange(RUNNING, IDLE, succeeded, failed)
-                .is_ok()
-        };
-        if self.0.as_ref().is_some_and(idle) {
-            self.0 = None;
-        }
-        self.0.is_none()
-    }
-}
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        if let Some(state) = &self.0 {
-            state.store(IDLE, Ordering::Release);
-        }
-    }
+    });
+    notices
 }

@@ -123,7 +123,7 @@ impl Shared {
         &self.backing.clock
     }
 
-    pub(super) fn roots_changed(&self, watch: &RootsWatch, origin: Arc<Origin>) {
+    pub(super) fn roots_changed(&self, watch: &mut RootsWatch, origin: Arc<Origin>) {
         let limit = self.limits().wire.request;
         watch.changed(self.roots_changed.as_ref(), limit, origin);
     }

@@ -271,7 +271,7 @@ impl Link {
                 Output::Answer(ask, answer) => state.asks.answer(&ask, answer),
                 Output::StrayAnswer(..) | Output::StrayCancel(_) => {}
                 Output::Subscription(id, filter) => self.watches(&id, filter.as_ref()),
-                Output::RootsChanged(origin) => self.shared.roots_changed(&state.roots, origin),
+                Output::RootsChanged(origin) => self.shared.roots_changed(&mut state.roots, origin),
             }
         }
         state.outgoing.len() > before

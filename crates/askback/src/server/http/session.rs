@@ -142,12 +142,8 @@ impl Session {
     /// Applies the log level and subscriptions that the client has set at another process.
     pub(super) fn choose(&self, choices: SessionChoices) {
         let mut state = self.lock();
-        let state = &mut *state;
         state.engine.choose(choices);
-        if let Some(observing) = &mut state.observing {
-            let watched = state.engine.watched();
-            observing.watch(watched.map(|uri| Change::Resource(uri.to_owned())));
-        }
+        state.watch();
     }
 
     pub(super) fn choices(&self) -> SessionChoices {
@@ -225,9 +221,8 @@ impl Session {
         let may_watch = may_watch(&received);
         let may_choose = self.member.is_some() && may_choose(&received);
         state.engine.handle_received(received);
-        if may_watch && let Some(observing) = &mut state.observing {
-            let watched = state.engine.watched();
-            observing.watch(watched.map(|uri| Change::Resource(uri.to_owned())));
+        if may_watch {
+            state.watch();
         }
         let mut answers = Vec::new();
         let calls = state.drain(|_, message| answers.push(message));
@@ -311,12 +306,11 @@ impl Session {
     pub(super) fn observe(self: &Arc<Self>) {
         let me = Arc::downgrade(self);
         let observer: Weak<dyn Observer> = me;
-        let mut observing = ObserverGuard::new(&self.shared.changes, observer, Interest::Lists);
+        let observing = ObserverGuard::new(&self.shared.changes, observer, Interest::Lists);
         let mut state = self.lock();
-        // If another process has opened the session, the client may already watch resources.
-        let watched = state.engine.watched();
-        observing.watch(watched.map(|uri| Change::Resource(uri.to_owned())));
         state.observing = Some(observing);
+        // If another process has opened the session, the client may already watch resources.
+        state.watch();
     }
 
     pub(super) fn detach(&self, stream: u32, reader: u32) {
@@ -442,6 +436,14 @@ impl State {
         let mut streams = self.streams.iter_mut();
         let stream = streams.find(|stream| stream.number == number);
         (stream, &mut self.room)
+    }
+
+    /// Observes the resources that the client watches.
+    fn watch(&mut self) {
+        if let Some(observing) = &mut self.observing {
+            let watched = self.engine.watched();
+            observing.watch(watched.map(|uri| Change::Resource(uri.to_owned())));
+        }
     }
 
     pub(super) fn take_only(&mut self, number: u32) -> Option<Outgoing> {
@@ -594,7 +596,7 @@ impl State {
                     self.push(stream, message);
                 }
                 Output::Subscription(..) => {}
-                Output::RootsChanged(origin) => self.shared.roots_changed(&self.roots, origin),
+                Output::RootsChanged(origin) => self.shared.roots_changed(&mut self.roots, origin),
             }
         }
         calls
