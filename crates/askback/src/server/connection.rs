@@ -2,7 +2,6 @@
 
 mod link;
 mod pace;
-mod slot;
 
 use std::{
     future::{Future, poll_fn},
@@ -25,7 +24,6 @@ use tokio::{sync::oneshot, task::JoinSet};
 use self::{
     link::{ChannelPeer, Link},
     pace::Pace,
-    slot::Slot,
 };
 #[cfg(feature = "bridge")]
 use super::forward::{ForwardClient, SessionClient};
@@ -71,7 +69,6 @@ pub(super) async fn serve(
         sender: channel.sender,
         pace: Pace::new(),
         answer: dispatch::answer,
-        answering: Slot::new(),
         calls: Vec::new(),
         messages: Vec::new(),
         stopping: None,
@@ -137,7 +134,6 @@ struct Worker<F> {
     sender: Sender,
     pace: Pace,
     answer: fn(Arc<Shared>, Call, CallPeer) -> F,
-    answering: Slot<F>,
     calls: Vec<Call>,
     messages: Vec<Vec<u8>>,
     stopping: Option<Pin<Box<Sleep>>>,
@@ -232,19 +228,18 @@ where
             call: Some(call.id.clone()),
         });
         let peer = CallPeer::of_connection(peer, &call.origin);
-        let answering = (self.answer)(Arc::clone(&link.shared), call, peer);
-        self.answering.put(answering);
+        let mut answering = Box::pin((self.answer)(Arc::clone(&link.shared), call, peer));
         let polled = if self.pace.polls_next() {
-            poll_answer(&mut self.answering, &id, cx)
+            poll_answer(answering.as_mut(), &id, cx)
         } else {
             Poll::Pending
         };
         match polled {
             Poll::Ready(message) => {
-                self.answering.clear();
+                drop(answering);
                 self.link().respond(&id, message);
             }
-            Poll::Pending => self.running.spawn(id, self.answering.take()),
+            Poll::Pending => self.running.spawn(id, answering),
         }
         self.pace.tick();
     }
@@ -319,7 +314,7 @@ where
 }
 
 impl Running {
-    fn spawn<F>(&self, id: RequestId, mut answering: Slot<F>)
+    fn spawn<F>(&self, id: RequestId, mut answering: Pin<Box<F>>)
     where
         F: Future<Output = CallResponse> + Send + 'static,
     {
@@ -327,7 +322,7 @@ impl Running {
         // The task must be registered before it can end.
         let number = self.0.begin_task(key.clone());
         let task = tokio::spawn(async move {
-            let answer = poll_fn(|cx| poll_answer(&mut answering, &id, cx)).await;
+            let answer = poll_fn(|cx| poll_answer(answering.as_mut(), &id, cx)).await;
             drop(answering);
             link.finish_task(&id, number, answer);
         });
@@ -345,7 +340,7 @@ impl Drop for Running {
 }
 
 /// Polls for the response to a call. A panic outside the handler, too, costs only this call.
-fn poll_answer<F>(answering: &mut Slot<F>, id: &RequestId, cx: &mut Context<'_>) -> Poll<Vec<u8>>
+fn poll_answer<F>(answering: Pin<&mut F>, id: &RequestId, cx: &mut Context<'_>) -> Poll<Vec<u8>>
 where
     F: Future<Output = CallResponse>,
 {
