@@ -28,9 +28,6 @@ use crate::{
 /// The interval at which expired sessions are removed.
 const ROUND: Duration = Duration::from_secs(10);
 
-/// The sessions are split into this many parts, to reduce lock contention.
-const PARTS: usize = 16;
-
 /// If an owner has too many sessions, it loses one in this many at once, so that a flood does not
 /// search its sessions for each new one.
 const ENDED: usize = 16;
@@ -52,10 +49,8 @@ pub(super) enum SessionError {
 /// A session of the fleet cannot be served now: the client may send the same request again.
 pub(super) struct SessionUnavailable;
 
-type Part = HashMap<Box<[u8]>, Arc<Session>>;
-
 pub(super) struct Sessions {
-    parts: [Mutex<Part>; PARTS],
+    by_id: Mutex<HashMap<Box<[u8]>, Arc<Session>>>,
     shared: Arc<Shared>,
     places: Budget,
     /// Whether the periodic cleanup runs: it starts with the first session.
@@ -66,7 +61,7 @@ pub(super) struct Sessions {
 impl Sessions {
     pub(super) fn new(shared: &Arc<Shared>) -> Arc<Self> {
         Arc::new_cyclic(|me| Self {
-            parts: Default::default(),
+            by_id: Mutex::default(),
             shared: Arc::clone(shared),
             places: Budget::of_things(shared.limits().http.sessions, shared.limits()),
             begun: AtomicBool::new(false),
@@ -75,11 +70,11 @@ impl Sessions {
     }
 
     pub(super) fn get(&self, id: &[u8]) -> Option<Arc<Session>> {
-        lock(self.part(id)).get(id).cloned()
+        self.by_id().get(id).cloned()
     }
 
     pub(super) fn has(&self, id: &[u8]) -> bool {
-        lock(self.part(id)).contains_key(id)
+        self.by_id().contains_key(id)
     }
 
     pub(super) fn add(&self, session: Session) -> Result<Arc<Session>, SessionError> {
@@ -129,22 +124,16 @@ impl Sessions {
         })?;
         session.have_place(place);
         session.observe();
-        let mut part = lock(self.part(&id));
         // A concurrent request of the session may have added it.
-        let session = part.entry(id).or_insert(session);
-        Ok(Arc::clone(session))
+        Ok(Arc::clone(self.by_id().entry(id).or_insert(session)))
     }
 
     pub(super) fn end(&self, id: &str) -> bool {
-        let id = id.as_bytes();
-        let session = lock(self.part(id)).remove(id);
-        match session {
-            Some(session) => {
-                session.end();
-                true
-            }
-            None => false,
+        let session = self.by_id().remove(id.as_bytes());
+        if let Some(session) = &session {
+            session.end();
         }
+        session.is_some()
     }
 
     /// Includes the calls and tasks of the fleet in this process.
@@ -310,8 +299,7 @@ impl Sessions {
     }
 
     fn end_for_room(&self, session: &Session) -> bool {
-        let id = session.id().as_bytes();
-        let removed = lock(self.part(id)).remove(id);
+        let removed = self.by_id().remove(session.id().as_bytes());
         if removed.is_some() {
             session.stop(MADE_ROOM);
         }
@@ -319,16 +307,11 @@ impl Sessions {
     }
 
     fn all(&self) -> Vec<Arc<Session>> {
-        let parts = self.parts.iter();
-        parts
-            .flat_map(|part| lock(part).values().cloned().collect::<Vec<_>>())
-            .collect()
+        self.by_id().values().cloned().collect()
     }
 
-    fn part(&self, id: &[u8]) -> &Mutex<Part> {
-        // Ids are random. For an invalid id, any part is fine.
-        let byte = id.last().copied().unwrap_or_default();
-        &self.parts[usize::from(byte) % PARTS]
+    fn by_id(&self) -> MutexGuard<'_, HashMap<Box<[u8]>, Arc<Session>>> {
+        self.by_id.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -340,8 +323,4 @@ async fn look_over(sessions: Weak<Sessions>) {
         };
         sessions.sweep();
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
