@@ -2,6 +2,7 @@
 //! a process could open an old state without knowing what was committed.
 
 use std::{
+    ops::Deref,
     path::PathBuf,
     sync::{
         Arc, Mutex, OnceLock, PoisonError,
@@ -19,9 +20,7 @@ use crate::{
         self, KeyError, KeyOrigin, KeySource, KeyWarning, Keys as LoadedKeys, claims_folder,
         state_dir,
     },
-    store::{
-        Claim, ClaimRequest, FileStore, FlowId, MemoryStore, Millis, PutRequest, Store, StoreFuture,
-    },
+    store::{FileStore, MemoryStore, Store},
 };
 
 /// The seal's keys and the store of claims. They are chosen on first use, so that a server that
@@ -189,34 +188,10 @@ impl Keys {
 
 pub(super) struct DefaultStore(pub(super) Arc<Keys>);
 
-impl DefaultStore {
-    fn store(&self) -> &dyn Store {
+impl Deref for DefaultStore {
+    type Target = dyn Store;
+
+    fn deref(&self) -> &Self::Target {
         &*self.0.chosen().store
-    }
-}
-
-impl Store for DefaultStore {
-    fn claim<'a>(&'a self, commit: ClaimRequest<'a>) -> StoreFuture<'a, Claim> {
-        self.store().claim(commit)
-    }
-
-    fn finish<'a>(&'a self, flow: FlowId, name: &'a str, value: &'a [u8]) -> StoreFuture<'a, ()> {
-        self.store().finish(flow, name, value)
-    }
-
-    fn put<'a>(&'a self, state: PutRequest<'a>) -> StoreFuture<'a, ()> {
-        self.store().put(state)
-    }
-
-    fn get(&self, id: [u8; 32]) -> StoreFuture<'_, Option<Vec<u8>>> {
-        self.store().get(id)
-    }
-
-    fn purge(&self, now: Millis) -> StoreFuture<'_, usize> {
-        self.store().purge(now)
-    }
-
-    fn outlives_process(&self) -> bool {
-        self.store().outlives_process()
     }
 }

@@ -53,8 +53,8 @@ pub mod share;
 #[cfg(feature = "sqlite")]
 pub(crate) mod sqlite;
 
-use std::error::Error;
 use std::time::Duration;
+use std::{error::Error, ops::Deref};
 
 use askback_core::future::BoxFuture;
 use tokio::time::{Instant, sleep};
@@ -147,8 +147,11 @@ pub trait Store: Send + Sync {
     }
 }
 
-/// A store that several servers of one process share.
-impl<S: Store + ?Sized> Store for std::sync::Arc<S> {
+/// A store behind a pointer, such as one that several servers of one process share.
+impl<P> Store for P
+where
+    P: Deref<Target: Store> + Send + Sync,
+{
     fn claim<'a>(&'a self, commit: ClaimRequest<'a>) -> StoreFuture<'a, Claim> {
         (**self).claim(commit)
     }
