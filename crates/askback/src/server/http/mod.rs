@@ -18,6 +18,7 @@ mod admission;
 mod body;
 mod connection;
 mod connections;
+#[cfg(feature = "oauth-server")]
 mod endpoint_protection;
 mod fleet_session;
 mod heads;
@@ -56,10 +57,9 @@ pub use side_services::{ConnectionEnds, RequestBody};
 pub use signal::stop_signal;
 use tokio::net::{TcpListener, ToSocketAddrs, lookup_host};
 
-use self::{
-    endpoint_protection::EndpointProtection, health::Health, responder::Responder,
-    sessions::Sessions, side_services::SideServices, stop::Stop,
-};
+#[cfg(feature = "oauth-server")]
+use self::endpoint_protection::EndpointProtection;
+use self::{health::Health, responder::Responder, side_services::SideServices};
 use super::{RunError, Server, ServerBuilder, Shared};
 #[cfg(feature = "oauth-server")]
 use crate::authorization::server::Protection;
@@ -78,6 +78,7 @@ pub struct Endpoint {
     shared: Arc<Shared>,
     guard: Guard,
     path: String,
+    #[cfg(feature = "oauth-server")]
     protected: EndpointProtection,
     /// Whether the two endpoints of 2024-11-05 are served as well.
     pairs: bool,
@@ -124,6 +125,7 @@ impl Server {
             shared: Arc::clone(&self.0),
             guard: Guard::default(),
             path: PATH.to_owned(),
+            #[cfg(feature = "oauth-server")]
             protected: EndpointProtection::default(),
             pairs: false,
             beside: SideServices::default(),
@@ -217,16 +219,7 @@ impl Endpoint {
     /// The router's own server then limits connections, headers and slow readers.
     #[must_use]
     pub fn service(self) -> Service {
-        self.protected.prepare(&self.shared);
-        let sessions = Sessions::new(&self.shared);
-        Service::new(
-            self.shared,
-            self.guard,
-            self.protected,
-            sessions,
-            Stop::default(),
-            self.pairs,
-        )
+        Service::new(self)
     }
 
     /// Returns the endpoint as a tower service that stops when the signal comes. Use it with a

@@ -74,7 +74,7 @@ impl Responder {
     ) -> Response<Answer> {
         let asked = request.uri().path();
         if let Some((service, path)) = &self.endpoint
-            && (asked == &**path || service.protected().serves(asked))
+            && (asked == &**path || service.serves(asked))
         {
             return service.respond(request).await.map(Answer::Ours);
         }

@@ -33,10 +33,12 @@ use http::{
 };
 
 use self::route::Route;
+#[cfg(feature = "oauth-server")]
+use super::endpoint_protection::EndpointProtection;
 use super::{
+    Endpoint,
     admission::{admit, attach, attachment, judge, principal},
     body::{Body, Outgoing},
-    endpoint_protection::EndpointProtection,
     heads::Heads,
     known_clients::KnownClients,
     pages,
@@ -59,6 +61,7 @@ pub struct Service(Arc<Inner>);
 struct Inner {
     shared: Arc<Shared>,
     guard: Guard,
+    #[cfg(feature = "oauth-server")]
     protected: EndpointProtection,
     sessions: Arc<Sessions>,
     stop: Stop,
@@ -74,14 +77,11 @@ struct Inner {
 }
 
 impl Service {
-    pub(super) fn new(
-        shared: Arc<Shared>,
-        guard: Guard,
-        protected: EndpointProtection,
-        sessions: Arc<Sessions>,
-        stop: Stop,
-        pairs: bool,
-    ) -> Self {
+    pub(super) fn new(endpoint: Endpoint) -> Self {
+        let shared = endpoint.shared;
+        #[cfg(feature = "oauth-server")]
+        endpoint.protected.prepare(&shared);
+        let sessions = Sessions::new(&shared);
         shared.keys.serve_others();
         if shared.fleet.is_some() && tokio::runtime::Handle::try_current().is_ok() {
             // This process may have to continue calls of a process that is gone.
@@ -90,13 +90,14 @@ impl Service {
         let revisions = &shared.profile.revisions;
         let handshakes = revisions.iter().any(|known| known.era() == Era::Legacy);
         let stands_alone = revisions.iter().any(|known| known.era() == Era::Modern);
-        let pairs = pairs && revisions.iter().any(|known| !known.facts().http.streamable);
+        let pairs = endpoint.pairs && revisions.iter().any(|known| !known.facts().http.streamable);
         Self(Arc::new(Inner {
             shared,
-            guard,
-            protected,
+            guard: endpoint.guard,
+            #[cfg(feature = "oauth-server")]
+            protected: endpoint.protected,
             sessions,
-            stop,
+            stop: Stop::default(),
             handshakes,
             stands_alone,
             pairs,
@@ -134,8 +135,12 @@ impl Service {
         async move { stop.reached(Phase::Closing).await }
     }
 
-    pub(super) fn protected(&self) -> &EndpointProtection {
-        &self.0.protected
+    /// Whether this is the path of the metadata of its protection.
+    pub(super) fn serves(&self, path: &str) -> bool {
+        #[cfg(feature = "oauth-server")]
+        return self.0.protected.serves(path);
+        #[cfg(not(feature = "oauth-server"))]
+        path.is_empty()
     }
 
     /// Rejects a request for a side service that names another host. The side service checks the
@@ -154,6 +159,7 @@ impl Service {
             return self.0.refuse(&parts.headers, &parts.uri, refused);
         }
         let mut answered = None;
+        #[cfg(feature = "oauth-server")]
         if self.0.protected.protects() {
             answered = self.0.protected.answer(&self.0.shared, &mut parts).await;
         }
@@ -178,7 +184,10 @@ impl Service {
                 _ => response::not_allowed(self.0.methods(&parts)),
             },
         };
-        response = self.0.protected.bound(&self.0.shared, &parts, response);
+        #[cfg(feature = "oauth-server")]
+        {
+            response = self.0.protected.bound(&self.0.shared, &parts, response);
+        }
         if let Some(origin) = parts.headers.get(ORIGIN) {
             pages::share(origin, response.headers_mut());
         }
@@ -284,6 +293,7 @@ impl Inner {
             }
         };
         drop(body);
+        #[cfg(feature = "oauth-server")]
         if let Some(refusal) = self.protected.refuse(&self.shared, parts, &received).await {
             return refusal;
         }
