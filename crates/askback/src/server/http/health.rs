@@ -1,19 +1,13 @@
 //! The health routes for balancers and supervisors.
 
-use std::{
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-    },
-    time::Duration,
-};
+use std::{sync::Arc, time::Duration};
 
 use http::{
     HeaderValue, Method, Response, StatusCode,
     header::{ALLOW, CACHE_CONTROL, CONTENT_TYPE},
 };
 use tokio::{
-    sync::watch,
+    sync::Mutex,
     time::{Instant, timeout},
 };
 
@@ -41,8 +35,8 @@ pub(super) struct Health(Arc<Inner>);
 struct Inner {
     shared: Arc<Shared>,
     stop: Stop,
-    last: watch::Sender<Option<(Instant, Verdict)>>,
-    is_checking: AtomicBool,
+    /// Locked while a check runs.
+    last: Mutex<Option<(Instant, Verdict)>>,
 }
 
 impl Health {
@@ -50,8 +44,7 @@ impl Health {
         Self(Arc::new(Inner {
             shared: Arc::clone(shared),
             stop: stop.clone(),
-            last: watch::Sender::new(None),
-            is_checking: AtomicBool::new(false),
+            last: Mutex::default(),
         }))
     }
 
@@ -81,40 +74,15 @@ impl Health {
         if inner.stop.has_reached(Phase::Leaving) {
             return Err("the process is stopping");
         }
-        let mut last = inner.last.subscribe();
-        let seen = *last.borrow();
-        if let Some((_, verdict)) = seen.filter(is_fresh) {
-            return verdict;
+        let mut last = inner.last.lock().await;
+        match *last {
+            Some((at, verdict)) if at.elapsed() < HEALTH_RESULT_TTL => verdict,
+            _ => {
+                let verdict = inner.check().await;
+                *last = Some((Instant::now(), verdict));
+                verdict
+            }
         }
-        if !inner.is_checking.swap(true, Ordering::AcqRel) {
-            // In its own task, because other clients may wait for the check after this one has disconnected.
-            let checking = Checking(Arc::clone(inner));
-            tokio::spawn(async move {
-                let verdict = checking.0.check().await;
-                let checked = Some((Instant::now(), verdict));
-                checking.0.last.send_replace(checked);
-            });
-        }
-        // The result counts even if this task sees it late.
-        let seen = seen.map(|(at, _)| at);
-        let checked = last.wait_for(|last| last.is_some_and(|(at, _)| Some(at) != seen));
-        match timeout(HEALTH_CHECK_TIMEOUT + HEALTH_RESULT_TTL, checked).await {
-            Ok(Ok(checked)) => checked.map_or(Err("not checked yet"), |(_, verdict)| verdict),
-            _ => Err("the check did not end in time"),
-        }
-    }
-}
-
-fn is_fresh((at, _): &(Instant, Verdict)) -> bool {
-    at.elapsed() < HEALTH_RESULT_TTL
-}
-
-/// The one check that runs. Another one may begin when it has ended, also by a panic in the author's store.
-struct Checking(Arc<Inner>);
-
-impl Drop for Checking {
-    fn drop(&mut self) {
-        self.0.is_checking.store(false, Ordering::Release);
     }
 }
 
