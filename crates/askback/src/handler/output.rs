@@ -89,165 +89,75 @@ impl<R: IntoReadResult> IntoReadResult for Result<R> {
     }
 }
 
-macro_rules! numbers {
-    ($($number:ty),*) => {$(
+macro_rules! results {
+    ($into:ident, $method:ident, $result:ty; $($($type:ty)|+ => $done:expr;)+) => {$($(
         #[diagnostic::do_not_recommend]
-        impl IntoToolResult for $number {
-            fn into_tool_result(self) -> Result<Outcome<CallToolResult>> {
-                self.to_string().into_tool_result()
+        impl $into for $type {
+            fn $method(self) -> Result<Outcome<$result>> {
+                let done: fn(Self) -> $result = $done;
+                Ok(Outcome::Done(done(self)))
             }
         }
-    )*};
+    )+)+};
 }
 
-numbers!(
-    bool, f32, f64, i8, i16, i32, i64, i128, isize, u8, u16, u32, u64, u128, usize
-);
+results! {
+    IntoToolResult, into_tool_result, CallToolResult;
+    () => |()| CallToolResult::default();
+    CallToolResult => |it| it;
+    String | &'static str => |it| with_content(vec![ContentBlock::text(it)]);
+    bool | f32 | f64 | i8 | i16 | i32 | i64 | i128 | isize | u8 | u16 | u32 | u64 | u128 | usize
+        => |it| with_content(vec![ContentBlock::text(it.to_string())]);
+    ContentBlock => |it| with_content(vec![it]);
+    Vec<ContentBlock> => with_content;
+}
 
-#[diagnostic::do_not_recommend]
-impl IntoToolResult for () {
-    fn into_tool_result(self) -> Result<Outcome<CallToolResult>> {
-        Ok(Outcome::Done(CallToolResult::default()))
+results! {
+    IntoPromptResult, into_prompt_result, GetPromptResult;
+    GetPromptResult => |it| it;
+    String | &'static str => |it| with_messages(vec![PromptMessage::user(ContentBlock::text(it))]);
+    PromptMessage => |it| with_messages(vec![it]);
+    Vec<PromptMessage> => with_messages;
+}
+
+results! {
+    IntoReadResult, into_read_result, ReadResourceResult;
+    ReadResourceResult => |it| it;
+    String | &'static str => |it| with_contents(vec![ResourceContents::text("", it)]);
+    ResourceContents => |it| with_contents(vec![it]);
+    Vec<ResourceContents> => with_contents;
+}
+
+fn with_content(content: Vec<ContentBlock>) -> CallToolResult {
+    CallToolResult {
+        content,
+        ..CallToolResult::default()
     }
 }
 
-#[diagnostic::do_not_recommend]
-impl IntoToolResult for String {
-    fn into_tool_result(self) -> Result<Outcome<CallToolResult>> {
-        ContentBlock::text(self).into_tool_result()
+fn with_messages(messages: Vec<PromptMessage>) -> GetPromptResult {
+    GetPromptResult {
+        messages,
+        ..GetPromptResult::default()
     }
 }
 
-#[diagnostic::do_not_recommend]
-impl IntoToolResult for &'static str {
-    fn into_tool_result(self) -> Result<Outcome<CallToolResult>> {
-        ContentBlock::text(self).into_tool_result()
+fn with_contents(contents: Vec<ResourceContents>) -> ReadResourceResult {
+    ReadResourceResult {
+        contents,
+        ..ReadResourceResult::default()
     }
 }
 
-#[diagnostic::do_not_recommend]
-impl IntoToolResult for ContentBlock {
-    fn into_tool_result(self) -> Result<Outcome<CallToolResult>> {
-        vec![self].into_tool_result()
-    }
-}
+macro_rules! results_of_all {
+    ($($into:ident, $method:ident, $result:ty, $item:ty;)*) => {$(
+        #[diagnostic::do_not_recommend]
+        impl<const N: usize> $into for [$item; N] {
+            fn $method(self) -> Result<Outcome<$result>> {
+                Vec::from(self).$method()
+            }
+        }
 
-#[diagnostic::do_not_recommend]
-impl IntoToolResult for Vec<ContentBlock> {
-    fn into_tool_result(self) -> Result<Outcome<CallToolResult>> {
-        Ok(Outcome::Done(CallToolResult {
-            content: self,
-            ..CallToolResult::default()
-        }))
-    }
-}
-
-#[diagnostic::do_not_recommend]
-impl<const N: usize> IntoToolResult for [ContentBlock; N] {
-    fn into_tool_result(self) -> Result<Outcome<CallToolResult>> {
-        Vec::from(self).into_tool_result()
-    }
-}
-
-#[diagnostic::do_not_recommend]
-impl IntoToolResult for CallToolResult {
-    fn into_tool_result(self) -> Result<Outcome<CallToolResult>> {
-        Ok(Outcome::Done(self))
-    }
-}
-
-#[diagnostic::do_not_recommend]
-impl IntoPromptResult for String {
-    fn into_prompt_result(self) -> Result<Outcome<GetPromptResult>> {
-        PromptMessage::user(ContentBlock::text(self)).into_prompt_result()
-    }
-}
-
-#[diagnostic::do_not_recommend]
-impl IntoPromptResult for &'static str {
-    fn into_prompt_result(self) -> Result<Outcome<GetPromptResult>> {
-        self.to_owned().into_prompt_result()
-    }
-}
-
-#[diagnostic::do_not_recommend]
-impl IntoPromptResult for PromptMessage {
-    fn into_prompt_result(self) -> Result<Outcome<GetPromptResult>> {
-        vec![self].into_prompt_result()
-    }
-}
-
-#[diagnostic::do_not_recommend]
-impl IntoPromptResult for Vec<PromptMessage> {
-    fn into_prompt_result(self) -> Result<Outcome<GetPromptResult>> {
-        Ok(Outcome::Done(GetPromptResult {
-            messages: self,
-            ..GetPromptResult::default()
-        }))
-    }
-}
-
-#[diagnostic::do_not_recommend]
-impl<const N: usize> IntoPromptResult for [PromptMessage; N] {
-    fn into_prompt_result(self) -> Result<Outcome<GetPromptResult>> {
-        Vec::from(self).into_prompt_result()
-    }
-}
-
-#[diagnostic::do_not_recommend]
-impl IntoPromptResult for GetPromptResult {
-    fn into_prompt_result(self) -> Result<Outcome<GetPromptResult>> {
-        Ok(Outcome::Done(self))
-    }
-}
-
-#[diagnostic::do_not_recommend]
-impl IntoReadResult for String {
-    fn into_read_result(self) -> Result<Outcome<ReadResourceResult>> {
-        ResourceContents::text("", self).into_read_result()
-    }
-}
-
-#[diagnostic::do_not_recommend]
-impl IntoReadResult for &'static str {
-    fn into_read_result(self) -> Result<Outcome<ReadResourceResult>> {
-        self.to_owned().into_read_result()
-    }
-}
-
-#[diagnostic::do_not_recommend]
-impl IntoReadResult for ResourceContents {
-    fn into_read_result(self) -> Result<Outcome<ReadResourceResult>> {
-        vec![self].into_read_result()
-    }
-}
-
-#[diagnostic::do_not_recommend]
-impl IntoReadResult for Vec<ResourceContents> {
-    fn into_read_result(self) -> Result<Outcome<ReadResourceResult>> {
-        Ok(Outcome::Done(ReadResourceResult {
-            contents: self,
-            ..ReadResourceResult::default()
-        }))
-    }
-}
-
-#[diagnostic::do_not_recommend]
-impl<const N: usize> IntoReadResult for [ResourceContents; N] {
-    fn into_read_result(self) -> Result<Outcome<ReadResourceResult>> {
-        Vec::from(self).into_read_result()
-    }
-}
-
-#[diagnostic::do_not_recommend]
-impl IntoReadResult for ReadResourceResult {
-    fn into_read_result(self) -> Result<Outcome<ReadResourceResult>> {
-        Ok(Outcome::Done(self))
-    }
-}
-
-macro_rules! rounds_by_hand {
-    ($($into:ident, $method:ident, $result:ty;)*) => {$(
         #[diagnostic::do_not_recommend]
         impl $into for InputRequiredResult {
             fn $method(self) -> Result<Outcome<$result>> {
@@ -264,10 +174,10 @@ macro_rules! rounds_by_hand {
     )*};
 }
 
-rounds_by_hand! {
-    IntoToolResult, into_tool_result, CallToolResult;
-    IntoPromptResult, into_prompt_result, GetPromptResult;
-    IntoReadResult, into_read_result, ReadResourceResult;
+results_of_all! {
+    IntoToolResult, into_tool_result, CallToolResult, ContentBlock;
+    IntoPromptResult, into_prompt_result, GetPromptResult, PromptMessage;
+    IntoReadResult, into_read_result, ReadResourceResult, ResourceContents;
 }
 
 impl<T> Answer<T> {
