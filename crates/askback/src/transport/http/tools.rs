@@ -3,7 +3,6 @@
 
 use std::{
     collections::{BTreeMap, HashMap},
-    mem,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
@@ -11,27 +10,15 @@ use askback_core::{http::params::HeaderAnnotations, limits::Limits, protocol::Sc
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-/// The current and the previous lists of tools. Until a new list is complete, a tool may be only in
-/// the old one.
+/// The tools that want headers. A tool stays known until it is listed again: until a new list is
+/// complete, it may be only in the old one.
 #[derive(Debug, Default)]
-pub(super) struct Tools(Mutex<Lists>);
+pub(super) struct Tools(Mutex<KnownTools>);
 
 #[derive(Debug, Default)]
-struct Lists {
-    current: List,
-    before: List,
-}
-
-#[derive(Debug, Default)]
-struct List {
-    tools: HashMap<String, ToolHeaders>,
-    /// The length of these tools in the listing, in bytes.
-    bytes: usize,
-}
-
-#[derive(Debug)]
-struct ToolHeaders {
-    annotations: Arc<HeaderAnnotations>,
+struct KnownTools {
+    /// The annotations, and the length of the tool in the listing in bytes.
+    by_name: HashMap<String, (Arc<HeaderAnnotations>, usize)>,
     bytes: usize,
 }
 
@@ -57,10 +44,9 @@ pub(super) struct ToolPage {
 
 impl Tools {
     pub(super) fn get(&self, tool: &str) -> Option<Arc<HeaderAnnotations>> {
-        let lists = self.lock();
-        let current = lists.current.tools.get(tool);
-        let known = current.or_else(|| lists.before.tools.get(tool))?;
-        Some(Arc::clone(&known.annotations))
+        let known = self.lock();
+        let (annotations, _) = known.by_name.get(tool)?;
+        Some(Arc::clone(annotations))
     }
 
     /// Reads a page. An unreadable page is reported elsewhere. Tools beyond
@@ -70,9 +56,10 @@ impl Tools {
         let Ok(listed) = serde_json::from_str::<ToolList<'_>>(page.get()) else {
             return read;
         };
-        let mut lists = self.lock();
-        if is_first {
-            lists.before = mem::take(&mut lists.current);
+        let mut known = self.lock();
+        if is_first && known.bytes > limits.client.list_bytes / 2 {
+            // Tools that are gone must not keep out new ones.
+            *known = KnownTools::default();
         }
         let mut left_out = 0;
         let mut kept = Vec::with_capacity(listed.tools.len());
@@ -84,11 +71,16 @@ impl Tools {
             match HeaderAnnotations::of(&tool.input_schema) {
                 Ok(annotations) => {
                     kept.push(raw);
-                    lists.before.remove(&tool.name);
-                    lists.current.remove(&tool.name);
-                    let room = limits.client.list_bytes.saturating_sub(lists.current.bytes);
-                    if !annotations.is_empty() && raw.get().len() <= room {
-                        lists.current.insert(tool.name, annotations, raw);
+                    if let Some((_, bytes)) = known.by_name.remove(&tool.name) {
+                        known.bytes -= bytes;
+                    }
+                    let bytes = raw.get().len();
+                    let room = limits.client.list_bytes.saturating_sub(known.bytes);
+                    if !annotations.is_empty() && bytes <= room {
+                        known.bytes += bytes;
+                        known
+                            .by_name
+                            .insert(tool.name, (Arc::new(annotations), bytes));
                     }
                 }
                 Err(bad) => {
@@ -110,23 +102,8 @@ impl Tools {
         read
     }
 
-    fn lock(&self) -> MutexGuard<'_, Lists> {
+    fn lock(&self) -> MutexGuard<'_, KnownTools> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl List {
-    fn insert(&mut self, name: String, annotations: HeaderAnnotations, listed: &RawValue) {
-        let bytes = listed.get().len();
-        let annotations = Arc::new(annotations);
-        self.tools.insert(name, ToolHeaders { annotations, bytes });
-        self.bytes += bytes;
-    }
-
-    fn remove(&mut self, name: &str) {
-        if let Some(removed) = self.tools.remove(name) {
-            self.bytes -= removed.bytes;
-        }
     }
 }
 
