@@ -2,10 +2,7 @@
 
 use std::{
     collections::BTreeMap,
-    panic::{AssertUnwindSafe, catch_unwind},
-    pin::Pin,
     sync::{Arc, Mutex, PoisonError},
-    task::{Context, Poll},
 };
 
 use askback_core::{
@@ -36,7 +33,7 @@ use super::{
 pub(super) struct Bridge {
     state: Arc<HttpState>,
     shape: Shape,
-    ongoing: FuturesUnordered<Abortable<BridgeTask>>,
+    ongoing: FuturesUnordered<Abortable<BoxFuture<'static, Outcome>>>,
     by_request: BTreeMap<RequestId, AbortHandle>,
     /// Whether the client has opened the server's event stream, or is about to.
     is_listening: bool,
@@ -70,21 +67,19 @@ pub(super) enum BridgeOutcome {
     },
 }
 
-struct BridgeTask {
-    id: Option<RequestId>,
-    /// Whether the next message waits for this task.
-    holds: bool,
-    /// Whether this task runs to its end even if the client closes.
-    parts: bool,
-    work: BoxFuture<'static, BridgeOutcome>,
-}
-
 struct Outcome {
     id: Option<RequestId>,
-    holds: bool,
-    parts: bool,
-    /// `None` if the task panicked.
-    ended: Option<BridgeOutcome>,
+    role: Role,
+    ended: BridgeOutcome,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Role {
+    /// The next message waits for its end.
+    Holds,
+    /// It runs to its end even if the client closes.
+    Parts,
+    Other,
 }
 
 enum Shape {
@@ -171,7 +166,7 @@ impl Bridge {
                         self.hold(old::tell(state, endpoint, None, bytes));
                     }
                     MessageKind::Request(sent) => {
-                        self.begin(None, old::tell(state, endpoint, Some(sent.id), bytes));
+                        self.begin(old::tell(state, endpoint, Some(sent.id), bytes));
                     }
                     MessageKind::Cancelled(_) | MessageKind::Other => {
                         self.tell(old::tell(state, endpoint, None, bytes));
@@ -219,86 +214,68 @@ impl Bridge {
 
     fn ask(&mut self, request: PendingRequest) {
         let id = request.id().clone();
-        let parts = request.cancels_task();
-        let work = Box::pin(exchange(Arc::clone(&self.state), request));
-        let end = self.push(BridgeTask {
-            id: Some(id.clone()),
-            holds: false,
-            parts,
-            work,
-        });
+        let role = match request.cancels_task() {
+            true => Role::Parts,
+            false => Role::Other,
+        };
+        let work = exchange(Arc::clone(&self.state), request);
+        let end = self.push(Some(id.clone()), role, work);
         self.by_request.insert(id, end);
     }
 
-    fn begin(
-        &mut self,
-        id: Option<RequestId>,
-        work: impl Future<Output = BridgeOutcome> + Send + 'static,
-    ) -> AbortHandle {
-        let work = Box::pin(work);
-        self.push(BridgeTask {
-            id,
-            holds: false,
-            parts: false,
-            work,
-        })
+    fn begin(&mut self, work: impl Future<Output = BridgeOutcome> + Send + 'static) {
+        self.push(None, Role::Other, work);
     }
 
     fn tell(&mut self, work: impl Future<Output = BridgeOutcome> + Send + 'static) {
-        self.push(BridgeTask {
-            id: None,
-            holds: false,
-            parts: true,
-            work: Box::pin(work),
-        });
+        self.push(None, Role::Parts, work);
     }
 
     /// Starts a task that the next message waits for, because it needs the open session. Requests
     /// in flight continue.
     fn hold(&mut self, work: impl Future<Output = BridgeOutcome> + Send + 'static) {
         self.is_held = true;
-        self.push(BridgeTask {
-            id: None,
-            holds: true,
-            parts: false,
-            work: Box::pin(work),
-        });
+        self.push(None, Role::Holds, work);
     }
 
-    fn push(&mut self, ongoing: BridgeTask) -> AbortHandle {
-        self.parting += usize::from(ongoing.parts);
+    fn push(
+        &mut self,
+        id: Option<RequestId>,
+        role: Role,
+        work: impl Future<Output = BridgeOutcome> + Send + 'static,
+    ) -> AbortHandle {
+        self.parting += usize::from(role == Role::Parts);
         let (end, registration) = AbortHandle::new_pair();
-        self.ongoing.push(Abortable::new(ongoing, registration));
+        let work: BoxFuture<'static, Outcome> = Box::pin(async move {
+            let ended = work.await;
+            Outcome { id, role, ended }
+        });
+        self.ongoing.push(Abortable::new(work, registration));
         end
     }
 
     async fn ended(&mut self, outcome: Result<Outcome, Aborted>) -> BridgeOutcome {
-        let Ok(outcome) = outcome else {
+        let Ok(Outcome { id, role, ended }) = outcome else {
             return BridgeOutcome::Done;
         };
-        let Outcome {
-            id,
-            holds,
-            parts,
-            ended,
-        } = outcome;
-        self.parting -= usize::from(parts);
-        if holds {
-            self.is_held = false;
+        match role {
+            Role::Holds => self.is_held = false,
+            Role::Parts => self.parting -= 1,
+            Role::Other => {}
         }
         if let Some(id) = &id {
             self.by_request.remove(id);
         }
         match (ended, id) {
-            (Some(BridgeOutcome::TryOld { request, error }), _) => {
+            (BridgeOutcome::TryOld { request, error }, _) => {
                 self.open_old(*request, Some(error)).await
             }
-            (Some(BridgeOutcome::Initialized), _) => {
+            (BridgeOutcome::Initialized, _) => {
                 self.is_listening = true;
-                self.begin(None, listen(Arc::clone(&self.state)));
+                self.begin(listen(Arc::clone(&self.state)));
                 BridgeOutcome::Done
             }
-            (Some(BridgeOutcome::Elsewhere(error)), Some(id)) => {
+            (BridgeOutcome::Elsewhere(error), Some(id)) => {
                 // Which of them the stream has answered is not known here; most likely the oldest.
                 if self.elsewhere.len() >= self.most {
                     self.elsewhere.pop_first();
@@ -307,18 +284,12 @@ impl Bridge {
                 self.lose_elsewhere();
                 BridgeOutcome::Done
             }
-            (Some(BridgeOutcome::Deaf), _) => {
+            (BridgeOutcome::Deaf, _) => {
                 self.is_listening = false;
                 self.lose_elsewhere();
                 BridgeOutcome::Done
             }
-            (Some(ended), _) => ended,
-            (None, Some(id)) => {
-                let why = "the exchange of the request panicked".to_owned();
-                self.state.lose(id, RequestLoss::Broken(why)).await;
-                BridgeOutcome::Done
-            }
-            (None, None) => BridgeOutcome::Done,
+            (ended, _) => ended,
         }
     }
 
@@ -328,7 +299,7 @@ impl Bridge {
         }
         let lost = std::mem::take(&mut self.elsewhere);
         let state = Arc::clone(&self.state);
-        self.begin(None, async move {
+        self.begin(async move {
             for (id, error) in lost {
                 state.lose(id, RequestLoss::Failed(error)).await;
             }
@@ -348,10 +319,10 @@ impl Bridge {
                 self.state
                     .eras
                     .learn(&self.state.target.url, ServerEra::EventsAndMessages);
-                self.begin(None, old::listen(Arc::clone(&self.state), events));
+                self.begin(old::listen(Arc::clone(&self.state), events));
                 let id = Some(request.id().clone());
                 let (state, to) = (Arc::clone(&self.state), endpoint.clone());
-                self.begin(None, old::tell(state, to, id, request.bytes));
+                self.begin(old::tell(state, to, id, request.bytes));
                 self.shape = Shape::Old(endpoint);
             }
             Err(other) => {
@@ -367,26 +338,6 @@ impl Bridge {
             }
         }
         BridgeOutcome::Done
-    }
-}
-
-impl Future for BridgeTask {
-    type Output = Outcome;
-
-    /// A panic ends only the task that panicked.
-    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Outcome> {
-        let polled = catch_unwind(AssertUnwindSafe(|| self.work.as_mut().poll(cx)));
-        let ended = match polled {
-            Ok(Poll::Pending) => return Poll::Pending,
-            Ok(Poll::Ready(ended)) => Some(ended),
-            Err(_) => None,
-        };
-        Poll::Ready(Outcome {
-            id: self.id.take(),
-            holds: self.holds,
-            parts: self.parts,
-            ended,
-        })
     }
 }
 
