@@ -2,7 +2,7 @@
 
 use askback_core::http::{
     Mismatch,
-    headers::{self, MirroredHeaders},
+    headers::MirroredHeaders,
     media::{AcceptedMedia, Media},
 };
 use http::{
@@ -10,7 +10,10 @@ use http::{
     header::{ACCEPT, CONTENT_TYPE},
 };
 
-use super::{admission::VERSION, response::SESSION_ID};
+use super::{
+    admission::{VERSION, single},
+    response::SESSION_ID,
+};
 
 #[derive(Clone, Copy)]
 pub(super) struct Heads<'a>(pub(super) &'a HeaderMap);
@@ -34,11 +37,7 @@ impl<'a> Heads<'a> {
     }
 
     pub(super) fn session(self) -> Result<Option<&'a [u8]>, Mismatch> {
-        let mut all = self.0.get_all(SESSION_ID).iter();
-        match (all.next(), all.next()) {
-            (_, Some(_)) => Err(Mismatch::Repeated(headers::SESSION_ID.into())),
-            (first, None) => Ok(first.map(HeaderValue::as_bytes)),
-        }
+        single(self.0, &SESSION_ID)
     }
 
     pub(super) fn mirrored(self) -> Result<MirroredHeaders<'a>, Mismatch> {
