@@ -21,34 +21,3 @@ fn end(
         ..Channel::of_queues(received, None, sent, None)
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use std::io::ErrorKind;
-
-    use super::memory;
-
-    #[tokio::test]
-    async fn messages_cross_and_an_end_that_is_gone_is_noticed() {
-        let (left, right) = memory();
-        let (mut received, mut left) = left.split();
-        let (unread, mut right) = right.split();
-        right.send(b"1".to_vec()).await.unwrap();
-        right.send(b"2".to_vec()).await.unwrap();
-        right.flush().await.unwrap();
-        right.close().await.unwrap();
-        assert_eq!(
-            right.send(b"3".to_vec()).await.unwrap_err().kind(),
-            ErrorKind::BrokenPipe
-        );
-        assert_eq!(received.receive().await.unwrap().unwrap(), b"1");
-        assert_eq!(received.receive().await.unwrap().unwrap(), b"2");
-        assert_eq!(received.receive().await.unwrap(), None);
-        left.send(b"4".to_vec()).await.unwrap();
-        drop(unread);
-        assert_eq!(
-            left.send(b"5".to_vec()).await.unwrap_err().kind(),
-            ErrorKind::BrokenPipe
-        );
-    }
-}
