@@ -2,19 +2,24 @@
 
 use std::{
     convert::Infallible,
-    fmt, mem,
+    fmt,
+    future::poll_fn,
+    mem,
     pin::Pin,
-    sync::Arc,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
     task::{Context, Poll},
 };
 
-use askback_core::jsonrpc::WrittenResponse;
+use askback_core::{http::sse, jsonrpc::WrittenResponse};
 use bytes::Bytes;
 use http_body::{Frame, SizeHint};
 
-use crate::server::{
-    budget::{Charge, NoRoom},
-    page_cache::Message,
+use crate::{
+    flow::BoxFuture,
+    server::{
+        budget::{Charge, NoRoom},
+        page_cache::Message,
+    },
 };
 
 /// Requests and responses in transit count against the quota if they have more bytes than this.
@@ -52,6 +57,64 @@ enum Kind {
 pub(super) trait Events: Send + 'static {
     /// Polls for all events that are ready; `None` at the end.
     fn poll_events(&mut self, cx: &mut Context<'_>) -> Poll<Option<Outgoing>>;
+}
+
+/// The writing end of a stream of events.
+pub(super) struct EventWriter(Arc<Mutex<Option<Outgoing>>>);
+
+/// The events that an async function writes. It is polled when the connection wants more.
+struct WrittenEvents {
+    writing: Option<BoxFuture<'static, ()>>,
+    next: Arc<Mutex<Option<Outgoing>>>,
+}
+
+/// Makes a stream of the events that `write` sends, until it ends.
+pub(super) fn written<F>(write: impl FnOnce(EventWriter) -> F) -> impl Events
+where
+    F: Future<Output = ()> + Send + 'static,
+{
+    let next = Arc::default();
+    WrittenEvents {
+        writing: Some(Box::pin(write(EventWriter(Arc::clone(&next))))),
+        next,
+    }
+}
+
+impl EventWriter {
+    /// Sends events, and waits until the connection wants more.
+    pub(super) async fn send(&self, events: Outgoing) {
+        *lock(&self.0) = Some(events);
+        poll_fn(|_| match *lock(&self.0) {
+            Some(_) => Poll::Pending,
+            None => Poll::Ready(()),
+        })
+        .await;
+    }
+
+    /// Sends something, so that nothing between takes the connection for dead.
+    pub(super) async fn keep_alive(&self) {
+        let mut alive = Vec::new();
+        sse::write_comment(&mut alive, "");
+        self.send(Outgoing::short(alive)).await;
+    }
+}
+
+impl Events for WrittenEvents {
+    fn poll_events(&mut self, cx: &mut Context<'_>) -> Poll<Option<Outgoing>> {
+        if let Some(writing) = &mut self.writing
+            && writing.as_mut().poll(cx).is_ready()
+        {
+            self.writing = None;
+        }
+        match lock(&self.next).take() {
+            None if self.writing.is_some() => Poll::Pending,
+            events => Poll::Ready(events),
+        }
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Outgoing {

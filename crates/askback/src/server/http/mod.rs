@@ -38,7 +38,7 @@ mod signal;
 mod stateless;
 mod stop;
 mod stream;
-mod stream_body;
+mod stream_reader;
 mod subscription;
 
 use std::{convert::Infallible, error::Error, future::Future, io, net::SocketAddr, sync::Arc};

@@ -47,7 +47,7 @@ use super::{
     sessions::{SessionUnavailable, Sessions},
     stateless,
     stop::{Phase, Stop},
-    subscription::SubscriptionBody,
+    subscription::listen,
 };
 use crate::server::{Shared, budget::NoRoom, trace};
 
@@ -372,7 +372,7 @@ impl Inner {
                 match OpenSubscription::open(&self.shared.profile, call, params) {
                     Ok((subscription, acknowledged)) => {
                         let (shared, stop) = (&self.shared, &self.stop);
-                        match SubscriptionBody::new(shared, stop, subscription, acknowledged) {
+                        match listen(shared, stop, subscription, acknowledged) {
                             Ok(listening) => response::open_ended(listening),
                             Err(why) => self.no_room(Some(&call.id), why),
                         }

@@ -3,6 +3,7 @@
 
 use std::{
     future::poll_fn,
+    pin::Pin,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     task::{Context, Poll, Waker},
 };
@@ -13,16 +14,16 @@ use askback_core::{
     jsonrpc::{self, ErrorObject, RequestId},
     protocol::{LoggingLevel, ServerNotification},
 };
-use http::Response;
+use http::{Response, StatusCode};
+use tokio::time::sleep;
 
 use super::{
-    body::{Body, Events, Outgoing, WORTH_COUNTING, WholeBody},
+    body::{Body, Outgoing, WORTH_COUNTING, WholeBody, written},
     response,
-    stop::{QuietTimer, Stop, WaitEnd},
+    stop::{Phase, QuietTimer, Stop, WaitEnd},
 };
 use crate::{
     ctx::{CallPeer, Peer},
-    flow::BoxFuture,
     server::{
         Shared,
         budget::{Charge, NoRoom},
@@ -36,147 +37,80 @@ pub(super) async fn answer(
     call: Call,
     accept: AcceptedMedia,
 ) -> Response<Body> {
-    let mut answering = StatelessCall::new(shared, stop, call, accept.event_stream);
-    let first = poll_fn(|cx| answering.poll_first(cx)).await;
-    match first {
-        FirstResult::Answered(answered)
-            if accept.json && answering.peer.lock().events.is_empty() =>
-        {
-            let status = answered
-                .error
-                .map_or(http::StatusCode::OK, response::status);
-            match WholeBody::new(answered.message, |bytes| answering.peer.take_room(bytes)) {
+    let peer = Arc::new(Requester {
+        id: call.id.clone(),
+        origin: Arc::clone(&call.origin),
+        streams: accept.event_stream,
+        shared: Arc::clone(shared),
+        told: Mutex::default(),
+    });
+    let to = CallPeer::Rounds(Arc::clone(&peer) as _);
+    let mut answering = Box::pin(dispatch::answer(Arc::clone(shared), call, to));
+    match first(answering.as_mut(), &peer, stop).await {
+        Some(answered) if accept.json && peer.lock().events.is_empty() => {
+            let status = answered.error.map_or(StatusCode::OK, response::status);
+            match WholeBody::new(answered.message, |bytes| peer.take_room(bytes)) {
                 Ok(message) => response::json(status, message),
-                Err(why) => response::no_room(Some(&answering.id), why, shared.limits()),
+                Err(why) => response::no_room(Some(&peer.id), why, shared.limits()),
             }
         }
-        FirstResult::Answered(answered) => {
-            response::events_at_once(answering.last_events(answered))
-        }
-        FirstResult::Stream => response::events(answering),
-    }
-}
-
-struct StatelessCall {
-    answer: Option<BoxFuture<'static, CallResponse>>,
-    id: RequestId,
-    peer: Arc<Requester>,
-    stop: Stop,
-    vigil: QuietTimer,
-}
-
-enum FirstResult {
-    Answered(CallResponse),
-    Stream,
-}
-
-impl StatelessCall {
-    fn new(shared: &Arc<Shared>, stop: &Stop, call: Call, streams: bool) -> Self {
-        let peer = Arc::new(Requester {
-            origin: Arc::clone(&call.origin),
-            streams,
-            shared: Arc::clone(shared),
-            told: Mutex::default(),
-        });
-        let id = call.id.clone();
-        let to = CallPeer::Rounds(Arc::clone(&peer) as _);
-        Self {
-            answer: Some(Box::pin(dispatch::answer(Arc::clone(shared), call, to))),
-            id,
-            peer,
-            stop: stop.clone(),
-            vigil: QuietTimer::default(),
+        Some(answered) => response::events_at_once(peer.last_events(answered)),
+        None => {
+            let (quiet, stop) = (shared.limits().http.keep_alive, stop.clone());
+            response::events(written(move |to| async move {
+                loop {
+                    let answered = tokio::select! {
+                        biased;
+                        answered = &mut answering => answered,
+                        () = poll_fn(|cx| peer.poll_told(cx)) => {
+                            let told = peer.lock().take();
+                            to.send(told).await;
+                            continue;
+                        }
+                        () = stop.reached(Phase::Over) => peer.stopped(),
+                        () = sleep(quiet) => {
+                            to.keep_alive().await;
+                            continue;
+                        }
+                    };
+                    return to.send(peer.last_events(answered)).await;
+                }
+            }))
         }
     }
+}
 
-    /// Polls for the first result. It waits briefly, because most handlers are quick and send
-    /// nothing else.
-    fn poll_first(&mut self, cx: &mut Context<'_>) -> Poll<FirstResult> {
-        if let Poll::Ready(answered) = self.poll_answer(cx) {
-            return Poll::Ready(FirstResult::Answered(answered));
+/// Waits briefly for the response, because most handlers are quick and send nothing else. Returns
+/// `None` if it has to be a stream. A client that does not accept a stream waits for the end.
+async fn first(
+    mut answering: Pin<&mut (impl Future<Output = CallResponse> + Send)>,
+    peer: &Requester,
+    stop: &Stop,
+) -> Option<CallResponse> {
+    let undecided = peer.shared.limits().http.undecided;
+    let mut vigil = QuietTimer::default();
+    poll_fn(|cx| {
+        if let Poll::Ready(answered) = answering.as_mut().poll(cx) {
+            return Poll::Ready(Some(answered));
         }
-        if !self.peer.streams {
-            // A client that does not accept a stream waits for the end.
-        } else if self.peer.poll_told(cx).is_ready() {
-            return Poll::Ready(FirstResult::Stream);
+        if peer.streams && peer.poll_told(cx).is_ready() {
+            return Poll::Ready(None);
         }
-        let undecided = self.peer.shared.limits().http.undecided;
-        match self.vigil.poll(&self.stop, undecided, cx) {
-            Poll::Ready(WaitEnd::Over) => Poll::Ready(FirstResult::Answered(self.stopped())),
-            Poll::Ready(WaitEnd::Quiet) if self.peer.streams => Poll::Ready(FirstResult::Stream),
+        match vigil.poll(stop, undecided, cx) {
+            Poll::Ready(WaitEnd::Over) => Poll::Ready(Some(peer.stopped())),
+            Poll::Ready(WaitEnd::Quiet) if peer.streams => Poll::Ready(None),
             Poll::Ready(WaitEnd::Quiet) => {
                 cx.waker().wake_by_ref();
                 Poll::Pending
             }
             Poll::Pending => Poll::Pending,
         }
-    }
-
-    fn poll_answer(&mut self, cx: &mut Context<'_>) -> Poll<CallResponse> {
-        match &mut self.answer {
-            Some(answer) => answer.as_mut().poll(cx),
-            None => Poll::Pending,
-        }
-    }
-
-    fn stopped(&mut self) -> CallResponse {
-        self.answer = None;
-        self.failed("the server is stopping")
-    }
-
-    fn failed(&self, why: impl Into<String>) -> CallResponse {
-        let error = ErrorObject::internal(why);
-        CallResponse {
-            message: jsonrpc::write_error(Some(&self.id), &error).into(),
-            error: Some(error.code),
-        }
-    }
-
-    /// Returns the unread notifications and then the response, or an error if there is no room for
-    /// it.
-    fn last_events(&mut self, answered: CallResponse) -> Outgoing {
-        let mut message = answered.message.into_vec();
-        let mut told = self.peer.lock();
-        let bytes = told.events.len() + message.len();
-        if let Err(why) = self.peer.make_room(&mut told, bytes) {
-            message = self.failed(why.to_string()).message.into_vec();
-        }
-        sse::write_event(&mut told.events, None, &message);
-        told.take()
-    }
-}
-
-impl Events for StatelessCall {
-    fn poll_events(&mut self, cx: &mut Context<'_>) -> Poll<Option<Outgoing>> {
-        if self.answer.is_none() {
-            return Poll::Ready(None);
-        }
-        let mut answered = self.poll_answer(cx);
-        let told = self.peer.poll_told(cx);
-        if answered.is_pending() && told.is_pending() {
-            let quiet = self.peer.shared.limits().http.keep_alive;
-            match self.vigil.poll(&self.stop, quiet, cx) {
-                Poll::Ready(WaitEnd::Over) => answered = Poll::Ready(self.stopped()),
-                Poll::Ready(WaitEnd::Quiet) => {
-                    let mut alive = Vec::new();
-                    sse::write_comment(&mut alive, "");
-                    return Poll::Ready(Some(Outgoing::short(alive)));
-                }
-                Poll::Pending => return Poll::Pending,
-            }
-        }
-        self.vigil.reset();
-        Poll::Ready(Some(match answered {
-            Poll::Ready(answered) => {
-                self.answer = None;
-                self.last_events(answered)
-            }
-            Poll::Pending => self.peer.lock().take(),
-        }))
-    }
+    })
+    .await
 }
 
 struct Requester {
+    id: RequestId,
     origin: Arc<Origin>,
     streams: bool,
     shared: Arc<Shared>,
@@ -200,6 +134,31 @@ impl NotificationBuffer {
 impl Requester {
     fn lock(&self) -> MutexGuard<'_, NotificationBuffer> {
         self.told.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn stopped(&self) -> CallResponse {
+        self.failed("the server is stopping")
+    }
+
+    fn failed(&self, why: impl Into<String>) -> CallResponse {
+        let error = ErrorObject::internal(why);
+        CallResponse {
+            message: jsonrpc::write_error(Some(&self.id), &error).into(),
+            error: Some(error.code),
+        }
+    }
+
+    /// Returns the unread notifications and then the response, or an error if there is no room for
+    /// it.
+    fn last_events(&self, answered: CallResponse) -> Outgoing {
+        let mut message = answered.message.into_vec();
+        let mut told = self.lock();
+        let bytes = told.events.len() + message.len();
+        if let Err(why) = self.make_room(&mut told, bytes) {
+            message = self.failed(why.to_string()).message.into_vec();
+        }
+        sse::write_event(&mut told.events, None, &message);
+        told.take()
     }
 
     fn take_room(&self, bytes: usize) -> Result<Charge, NoRoom> {

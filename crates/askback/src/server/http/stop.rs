@@ -80,8 +80,4 @@ impl QuietTimer {
         }
         woken
     }
-
-    pub(super) fn reset(&mut self) {
-        self.0 = None;
-    }
 }

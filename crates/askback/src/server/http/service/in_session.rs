@@ -23,7 +23,7 @@ use crate::server::http::{
     sessions::SessionError,
     stop::Phase,
     stream::EventId,
-    stream_body::{StreamBody, StreamStart},
+    stream_reader::{StreamReader, StreamStart},
 };
 use crate::server::{
     fleet::{self, DeliveryOutcome},
@@ -128,10 +128,10 @@ impl Inner {
         let Some((stream, reader)) = session.attach_to_work(stream) else {
             return ended();
         };
-        let mut reading = StreamBody::new(session, stream, reader, &self.stop).working(last);
-        match poll_fn(|cx| reading.poll_first(accept.json, cx)).await {
+        let mut reading = StreamReader::new(session, stream, reader, &self.stop).working(last);
+        match reading.first(accept.json).await {
             StreamStart::Only(answer) => response::json(StatusCode::OK, answer),
-            StreamStart::Stream => response::events(reading),
+            StreamStart::Stream(first) => response::events(reading.events(first)),
         }
     }
 
@@ -177,8 +177,8 @@ impl Inner {
             return response::refusal(StatusCode::BAD_REQUEST, why);
         };
         let prime = session.lock().prime(stream);
-        let reading = StreamBody::new(session, stream, reader, &self.stop);
-        response::open_ended(reading.beginning_with(prime))
+        let reading = StreamReader::new(session, stream, reader, &self.stop);
+        response::open_ended(reading.events(prime))
     }
 
     pub(super) fn pair(&self, parts: &Parts) -> Response<Body> {
@@ -195,10 +195,9 @@ impl Inner {
         let endpoint = format!("{}?{PAIRED}{}", parts.uri.path(), session.id());
         let mut first = Vec::new();
         sse::write_named_event(&mut first, "endpoint", endpoint.as_bytes());
-        let reading = StreamBody::new(session, stream, reader, &self.stop)
-            .beginning_with(first)
+        let reading = StreamReader::new(session, stream, reader, &self.stop)
             .ending(Arc::clone(&self.sessions));
-        response::open_ended(reading)
+        response::open_ended(reading.events(first))
     }
 
     pub(super) fn refused(&self, unkept: SessionError) -> Response<Body> {
