@@ -26,32 +26,16 @@ pub(super) trait QuestionSender: Clone + Send + 'static {
     fn withdraw(&self, id: &Self::Id);
 }
 
-pub(super) struct PendingQuestions<I>(HashMap<I, oneshot::Sender<Reply>>);
+pub(super) type PendingQuestions<I> = HashMap<I, oneshot::Sender<Reply>>;
 
-impl<I> Default for PendingQuestions<I> {
-    fn default() -> Self {
-        Self(HashMap::new())
-    }
-}
-
-impl<I: Eq + Hash> PendingQuestions<I> {
-    pub(super) fn add(&mut self, id: I, reply: oneshot::Sender<Reply>) {
-        self.0.insert(id, reply);
-    }
-
-    pub(super) fn remove(&mut self, id: &I) {
-        self.0.remove(id);
-    }
-
-    pub(super) fn answer(&mut self, id: &I, answer: Result<RawJson, ErrorObject>) {
-        if let Some(reply) = self.0.remove(id) {
-            // The handler may have dropped its question.
-            let _ = reply.send(answer.into());
-        }
-    }
-
-    pub(super) fn clear(&mut self) {
-        self.0.clear();
+pub(super) fn answer<I: Eq + Hash>(
+    pending: &mut PendingQuestions<I>,
+    id: &I,
+    answer: Result<RawJson, ErrorObject>,
+) {
+    if let Some(reply) = pending.remove(id) {
+        // The handler may have dropped its question.
+        let _ = reply.send(answer.into());
     }
 }
 

@@ -119,7 +119,7 @@ impl Shared {
         let changed = !taken.is_empty();
         if let Some(work) = board.work.get_mut(id) {
             for (key, value) in taken {
-                work.asks.answer(&key, Ok(value));
+                asks::answer(&mut work.asks, &key, Ok(value));
             }
         }
         drop(board);
@@ -255,7 +255,7 @@ impl QuestionSender for TaskPeer {
         let now = self.shared.clock().now();
         let key = board.tasks.ask(&self.id, key, question, now)?;
         if let Some(work) = board.work.get_mut(&*self.id) {
-            work.asks.add(key.clone(), reply);
+            work.asks.insert(key.clone(), reply);
         }
         drop(board);
         self.shared.task_changed(&self.id);

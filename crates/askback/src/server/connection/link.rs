@@ -268,7 +268,7 @@ impl Link {
                         state.aborted = true;
                     }
                 }
-                Output::Answer(ask, answer) => state.asks.answer(&ask, answer),
+                Output::Answer(ask, answer) => asks::answer(&mut state.asks, &ask, answer),
                 Output::StrayAnswer(..) | Output::StrayCancel(_) => {}
                 Output::Subscription(id, filter) => self.watches(&id, filter.as_ref()),
                 Output::RootsChanged(origin) => self.shared.roots_changed(&mut state.roots, origin),
@@ -382,7 +382,7 @@ impl QuestionSender for ChannelPeer {
                 None => state.engine.ask_in_session(key, question),
             };
             let ask = ask.ok_or_else(asks::over)?;
-            state.asks.add(ask, reply);
+            state.asks.insert(ask, reply);
             Ok(ask)
         })
     }

@@ -34,7 +34,7 @@ use crate::{
     journal::{CallId, SessionId},
     server::{
         Shared,
-        asks::PendingQuestions,
+        asks::{self, PendingQuestions},
         budget::{Charge, NoRoom},
         fleet,
         roots::RootsWatch,
@@ -583,7 +583,7 @@ impl State {
                     calls.retain(|call| call.id != id);
                     self.cancel(&id);
                 }
-                Output::Answer(ask, answer) => self.asks.answer(&ask, answer),
+                Output::Answer(ask, answer) => asks::answer(&mut self.asks, &ask, answer),
                 Output::StrayAnswer(name, outcome) if self.member.is_some() => {
                     self.strays.push(Stray::Answer(name, outcome));
                 }

@@ -130,7 +130,7 @@ impl QuestionSender for Caller {
             drop(state.drain(|_, _| {}));
             return Err(ErrorObject::internal(why.to_string()));
         }
-        state.asks.add(ask, reply);
+        state.asks.insert(ask, reply);
         Ok(ask)
     }
 
