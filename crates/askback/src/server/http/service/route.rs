@@ -34,8 +34,7 @@ impl Inner {
         received: &ReceivedMessage,
     ) -> Route {
         let version = heads.version();
-        let text = version.and_then(|version| std::str::from_utf8(version).ok());
-        let revision = text.and_then(|version| version.parse::<Revision>().ok());
+        let revision = version.and_then(revision_of);
         let era = revision.map(Revision::era);
         let stateless = !self.handshakes || era == Some(Era::Modern) || names_a_version(received);
         if stateless && self.stands_alone {
@@ -86,9 +85,7 @@ impl Inner {
 
     pub(super) fn methods(&self, parts: &Parts) -> &'static str {
         let version = single(&parts.headers, &VERSION).ok().flatten();
-        let version = version.and_then(|version| std::str::from_utf8(version).ok());
-        let revision = version.and_then(|version| version.parse::<Revision>().ok());
-        match revision.map(Revision::era) {
+        match version.and_then(revision_of).map(Revision::era) {
             Some(Era::Modern) => "POST",
             _ if self.handshakes => "POST, GET, DELETE",
             _ => "POST",
@@ -103,16 +100,13 @@ impl Inner {
         let refused = |why| Route::Nowhere(response::refusal(StatusCode::BAD_REQUEST, why));
         match single(&parts.headers, &VERSION) {
             Ok(None) => {}
-            Ok(Some(version)) => {
-                let version = std::str::from_utf8(version).unwrap_or_default();
-                match version.parse::<Revision>() {
-                    Ok(revision) if revision.era() == Era::Modern => {
-                        return Route::Nowhere(response::not_allowed(self.methods(parts)));
-                    }
-                    Ok(revision) if self.speaks(revision) => {}
-                    _ => return Route::Nowhere(unknown_version()),
+            Ok(Some(version)) => match revision_of(version) {
+                Some(revision) if revision.era() == Era::Modern => {
+                    return Route::Nowhere(response::not_allowed(self.methods(parts)));
                 }
-            }
+                Some(revision) if self.speaks(revision) => {}
+                _ => return Route::Nowhere(unknown_version()),
+            },
             Err(repeated) => return refused(repeated),
         }
         match single(&parts.headers, &SESSION_ID) {
@@ -130,6 +124,10 @@ impl Inner {
 pub(super) fn ended() -> Response<Body> {
     let why = "unknown or ended session: send `initialize` to open one";
     response::refusal(StatusCode::NOT_FOUND, why)
+}
+
+fn revision_of(version: &[u8]) -> Option<Revision> {
+    std::str::from_utf8(version).ok()?.parse().ok()
 }
 
 fn unknown_version() -> Response<Body> {
