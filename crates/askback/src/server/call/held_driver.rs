@@ -5,8 +5,7 @@ use std::{
     future::{Future, poll_fn},
     pin::Pin,
     sync::Arc,
-    task::{Context, Poll, ready},
-    time::Duration,
+    task::{Context, Poll},
 };
 
 use askback_core::{
@@ -35,13 +34,19 @@ const WAITING_BYTES: usize = 4 << 10;
 pub(super) struct HeldDriver<'a, T> {
     call: &'a mut HandlerCall<T>,
     peer: Arc<dyn AskingPeer>,
-    notes: WaitingNotes,
+    /// What is waited for, for the notes.
+    about: String,
+    next_note: Option<Pin<Box<Sleep>>>,
 }
 
 impl<'a, T: Answer> HeldDriver<'a, T> {
     pub(super) fn new(call: &'a mut HandlerCall<T>, peer: Arc<dyn AskingPeer>) -> Self {
-        let notes = WaitingNotes::new(call.limits().asking.progress_interval);
-        Self { call, peer, notes }
+        Self {
+            call,
+            peer,
+            about: String::new(),
+            next_note: None,
+        }
     }
 
     /// Runs the handler until it ends, also if it asks by hand. `first` is the result of its first
@@ -134,7 +139,8 @@ impl<'a, T: Answer> HeldDriver<'a, T> {
     }
 
     fn ask(&mut self, key: &str, question: CheckedRequest) -> BoxFuture<'static, Reply> {
-        self.notes.begin(question.get());
+        self.next_note = None;
+        self.about = waiting_for(question.get());
         let limit = self.call.patience().1;
         let limits = Arc::clone(self.call.limits());
         let clock = Arc::clone(self.call.shared.clock());
@@ -176,7 +182,14 @@ impl<'a, T: Answer> HeldDriver<'a, T> {
     /// Tells the client at intervals that a question waits for its answer, if the client asked for
     /// progress notifications.
     fn tell_waiting(&mut self, cell: &Cell, cx: &mut Context<'_>) {
-        while self.notes.poll(cx).is_ready() {
+        let every = self.call.limits().asking.progress_interval;
+        // An interval of zero would send notes without end.
+        while !every.is_zero() {
+            let next = self.next_note.get_or_insert_with(|| Box::pin(sleep(every)));
+            if next.as_mut().poll(cx).is_pending() {
+                return;
+            }
+            self.next_note = None;
             let Some(token) = self.call.incoming.progress_token() else {
                 continue;
             };
@@ -186,43 +199,10 @@ impl<'a, T: Answer> HeldDriver<'a, T> {
                     progress_token: token.clone(),
                     progress,
                     total,
-                    message: Some(self.notes.about.clone()),
+                    message: Some(self.about.clone()),
                     meta: None,
                 }));
         }
-    }
-}
-
-struct WaitingNotes {
-    every: Duration,
-    about: String,
-    alarm: Option<Pin<Box<Sleep>>>,
-}
-
-impl WaitingNotes {
-    fn new(every: Duration) -> Self {
-        Self {
-            every,
-            about: String::new(),
-            alarm: None,
-        }
-    }
-
-    fn begin(&mut self, question: &InputRequest) {
-        self.alarm = None;
-        self.about = waiting_for(question);
-    }
-
-    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<()> {
-        let every = self.every;
-        if every.is_zero() {
-            // An interval of zero would send notes without end.
-            return Poll::Pending;
-        }
-        let alarm = self.alarm.get_or_insert_with(|| Box::pin(sleep(every)));
-        ready!(alarm.as_mut().poll(cx));
-        self.alarm = None;
-        Poll::Ready(())
     }
 }
 
