@@ -45,7 +45,7 @@ use std::{future::Future, sync::Arc};
 
 use askback_core::protocol::{CompleteResult, Outcome};
 
-use super::answer::Answer;
+use super::{answer::Answer, trace::CallEnd};
 use crate::{
     ctx::Incoming,
     error::{Error, Result},
@@ -86,15 +86,7 @@ pub struct Next<'a> {
 
 /// A call that its handler has handled. Middleware cannot change the result.
 #[derive(Debug)]
-pub struct HandledCall(CallEnding);
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum CallEnding {
-    Done,
-    Failed,
-    Asking,
-    Task,
-}
+pub struct HandledCall(CallEnd);
 
 pub(super) type Layer = Arc<dyn ErasedMiddleware>;
 
@@ -134,20 +126,20 @@ impl HandledCall {
     /// Returns whether a tool returned an error result.
     #[must_use]
     pub fn is_error(&self) -> bool {
-        self.0 == CallEnding::Failed
+        self.0 == CallEnd::Failed
     }
 
     /// Returns whether the call asks a question: this round ends here, and the client sends the
     /// call again with the answer.
     #[must_use]
     pub fn asks(&self) -> bool {
-        self.0 == CallEnding::Asking
+        self.0 == CallEnd::Asked
     }
 
     /// Returns whether the call became a task.
     #[must_use]
     pub fn is_task(&self) -> bool {
-        self.0 == CallEnding::Task
+        self.0 == CallEnd::Task
     }
 }
 
@@ -158,17 +150,15 @@ pub(super) trait HandlerResult: Send {
 impl<T: Answer> HandlerResult for Outcome<T> {
     fn handled(&self) -> HandledCall {
         HandledCall(match self {
-            Self::Done(result) if result.is_error() => CallEnding::Failed,
-            Self::Done(_) => CallEnding::Done,
-            Self::NeedInput(_) => CallEnding::Asking,
-            Self::Task(_) | Self::CoreTask(_) => CallEnding::Task,
+            Self::Done(result) if result.is_error() => CallEnd::Failed,
+            outcome => CallEnd::of(outcome),
         })
     }
 }
 
 impl HandlerResult for CompleteResult {
     fn handled(&self) -> HandledCall {
-        HandledCall(CallEnding::Done)
+        HandledCall(CallEnd::Done)
     }
 }
 

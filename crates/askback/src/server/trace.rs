@@ -20,15 +20,25 @@ pub(super) struct Trace {
     started: Option<Instant>,
     method: &'static str,
     name: Option<String>,
-    ended: OnceLock<RequestEnd>,
+    ended: OnceLock<CallEnd>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum RequestEnd {
+pub(super) enum CallEnd {
     Done,
+    Failed,
     Asked,
     Task,
-    ToolFailed,
+}
+
+impl CallEnd {
+    pub(super) fn of<T>(outcome: &Outcome<T>) -> Self {
+        match outcome {
+            Outcome::Done(_) => Self::Done,
+            Outcome::NeedInput(_) => Self::Asked,
+            Outcome::Task(_) | Outcome::CoreTask(_) => Self::Task,
+        }
+    }
 }
 
 impl Trace {
@@ -114,25 +124,20 @@ impl Trace {
 
     pub(super) fn note<T>(&self, outcome: &Outcome<T>) {
         if self.is_told() {
-            let ended = match outcome {
-                Outcome::Done(_) => RequestEnd::Done,
-                Outcome::NeedInput(_) => RequestEnd::Asked,
-                Outcome::Task(_) | Outcome::CoreTask(_) => RequestEnd::Task,
-            };
-            self.ended.get_or_init(|| ended);
+            self.ended.get_or_init(|| CallEnd::of(outcome));
         }
     }
 
     /// Notes that the call waits in the journal for answers.
     pub(super) fn note_parked(&self) {
         if self.is_told() {
-            self.ended.get_or_init(|| RequestEnd::Asked);
+            self.ended.get_or_init(|| CallEnd::Asked);
         }
     }
 
     pub(super) fn note_failed_tool(&self) {
         if self.is_told() {
-            self.ended.get_or_init(|| RequestEnd::ToolFailed);
+            self.ended.get_or_init(|| CallEnd::Failed);
         }
     }
 
@@ -144,13 +149,13 @@ impl Trace {
 
     #[cold]
     fn tell_end(&self, error: Option<&ErrorObject>) {
-        let ended = self.ended.get().copied().unwrap_or(RequestEnd::Done);
+        let ended = self.ended.get().copied().unwrap_or(CallEnd::Done);
         let (outcome, kind) = match (error, ended) {
             (Some(error), _) => ("error", Some(error.code.to_string())),
-            (None, RequestEnd::ToolFailed) => ("error", Some("tool_error".to_owned())),
-            (None, RequestEnd::Done) => ("done", None),
-            (None, RequestEnd::Asked) => ("asked", None),
-            (None, RequestEnd::Task) => ("task", None),
+            (None, CallEnd::Failed) => ("error", Some("tool_error".to_owned())),
+            (None, CallEnd::Done) => ("done", None),
+            (None, CallEnd::Asked) => ("asked", None),
+            (None, CallEnd::Task) => ("task", None),
         };
         self.span.record("askback.outcome", outcome);
         if let Some(kind) = &kind {
