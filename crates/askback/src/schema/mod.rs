@@ -82,7 +82,7 @@ impl CompiledSchema {
         let most_bytes = limits.forms.pattern_program_bytes;
         let measure = |pattern: &str| measure(pattern, draft, most_bytes);
         let shape = Shape::of(&schema, &limits.forms, &measure)?;
-        if shape.values > limits.forms.schema_steps {
+        if shape.size.values > limits.forms.schema_steps {
             return Err(SchemaError::TooLarge);
         }
         // The patterns of a schema share a fixed total.
@@ -121,7 +121,7 @@ impl CompiledSchema {
             return Ok(());
         }
         // With a recursive schema, locating the misfit could take unlimited time.
-        let most = text.len().saturating_mul(self.shape.values);
+        let most = text.len().saturating_mul(self.shape.size.values);
         if self.shape.recursive || most > STEPS_TO_LOCATE {
             return Err(Misfit::somewhere());
         }

@@ -10,16 +10,9 @@ use super::{PATTERNS, SchemaError};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Shape {
-    /// The number of JSON values in it, with the target of each reference counted again. Each checked value is compared
-    /// with at most this many.
-    pub(super) values: usize,
-    /// Its depth, with references followed.
-    pub(super) depth: usize,
+    pub(super) size: Size,
     pub(super) recursive: bool,
     pub(super) patterns: usize,
-    /// The total size of its compiled patterns in bytes, counted once per reference.
-    programs: usize,
-    divisors: usize,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -87,12 +80,9 @@ impl Shape {
             return Err(SchemaError::TooLarge);
         }
         Ok(Self {
-            values: size.values,
-            depth: size.depth,
+            size,
             recursive: walk.recursive,
             patterns: walk.patterns,
-            programs: size.programs,
-            divisors: size.divisors,
         })
     }
 
@@ -102,14 +92,15 @@ impl Shape {
         if self.patterns > 0 && value.longest > text_bytes {
             return false;
         }
-        let deep = self.recursive && self.depth.saturating_mul(value.depth) > RECURSION;
+        let deep = self.recursive && self.size.depth.saturating_mul(value.depth) > RECURSION;
         !deep && self.steps(value) <= steps
     }
 
     fn steps(&self, value: Extent) -> usize {
-        let looks = self.values.saturating_mul(value.values);
-        let matches = self.programs.div_ceil(PROGRAM).saturating_mul(value.text);
-        let divisions = self.divisors.saturating_mul(value.far);
+        let size = self.size;
+        let looks = size.values.saturating_mul(value.values);
+        let matches = size.programs.div_ceil(PROGRAM).saturating_mul(value.text);
+        let divisions = size.divisors.saturating_mul(value.far);
         looks
             .saturating_add(matches)
             .saturating_add(divisions.saturating_mul(DIVISION))
@@ -177,10 +168,14 @@ fn is_near(number: &Number) -> bool {
     !number.is_f64() || number.as_f64().is_some_and(near)
 }
 
-#[derive(Clone, Copy)]
-struct Size {
-    values: usize,
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Size {
+    /// The number of JSON values in it, with the target of each reference counted again. Each checked value is compared
+    /// with at most this many.
+    pub(super) values: usize,
+    /// Its depth, with references followed.
     depth: usize,
+    /// The total size of its compiled patterns in bytes, counted once per reference.
     programs: usize,
     divisors: usize,
 }
