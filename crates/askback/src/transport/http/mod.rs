@@ -11,6 +11,7 @@ mod events;
 mod exchange;
 mod message;
 mod old;
+#[cfg(feature = "oauth-client")]
 mod permission;
 mod send;
 mod stream;
@@ -21,6 +22,8 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
+#[cfg(not(feature = "oauth-client"))]
+use askback_core::auth::AuthorizationContext;
 use askback_core::{
     engine::client::{Carrier, ServerEnd},
     future::BoxFuture,
@@ -31,10 +34,11 @@ use http::{HeaderMap, HeaderName, HeaderValue, header::USER_AGENT};
 use tokio::sync::mpsc;
 use url::Url;
 
+#[cfg(feature = "oauth-client")]
+use self::permission::Permission;
 use self::{
     bridge::Bridge,
     eras::ServerEra,
-    permission::Permission,
     send::{HttpState, Target},
     tools::Tools,
 };
@@ -203,10 +207,12 @@ impl Http {
         let (pause, tap) = (Pause::default(), Tap::default());
         #[cfg(feature = "oauth-client")]
         let permission = Permission::of(self.authorization.as_ref(), &self.url, &pause)?;
-        #[cfg(not(feature = "oauth-client"))]
-        let permission = Permission;
+        #[cfg(feature = "oauth-client")]
         let authorization = permission.context();
+        #[cfg(not(feature = "oauth-client"))]
+        let authorization = AuthorizationContext::default();
         let state = HttpState {
+            #[cfg(feature = "oauth-client")]
             permission,
             requests,
             target,

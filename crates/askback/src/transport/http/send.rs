@@ -30,10 +30,9 @@ use hyper::body::Incoming;
 use tokio::sync::mpsc;
 use url::Url;
 
-use super::{
-    Eras, Tools,
-    permission::{Pass, Permission},
-};
+#[cfg(feature = "oauth-client")]
+use super::permission::Permission;
+use super::{Eras, Tools};
 use crate::transport::{Report, Tap, WireEvent, inbox::Inbox, tap::shortened};
 
 const AFTER: HeaderName = HeaderName::from_static(LAST_EVENT_ID);
@@ -42,6 +41,7 @@ const AFTER: HeaderName = HeaderName::from_static(LAST_EVENT_ID);
 pub(super) const SHOWN_BODY_BYTES: usize = 1 << 10;
 
 pub(super) struct HttpState {
+    #[cfg(feature = "oauth-client")]
     pub(super) permission: Permission,
     pub(super) requests: Requests,
     pub(super) target: Target,
@@ -190,6 +190,18 @@ impl HttpState {
         let _ = self.reports.send(Report::Note(note)).await;
     }
 
+    #[cfg(not(feature = "oauth-client"))]
+    async fn send(
+        &self,
+        head: &Head<'_>,
+        target: &Target,
+        body: Bytes,
+    ) -> Result<Response, RequestLoss> {
+        let sent = self.send_with(&|_| Ok(HeaderMap::new()), head, target, body);
+        Ok(sent.await?.0)
+    }
+
+    #[cfg(feature = "oauth-client")]
     async fn send(
         &self,
         head: &Head<'_>,
@@ -199,8 +211,9 @@ impl HttpState {
         let mut trial = self.permission.trial(&head.method);
         loop {
             let pass = trial.pass().await?;
-            let body = body.clone();
-            let (response, target) = self.send_with(&pass, head, target, body).await?;
+            let permit = |url: &Url| self.permission.headers(&pass, &head.method, url);
+            let sent = self.send_with(&permit, head, target, body.clone());
+            let (response, target) = sent.await?;
             if !trial.again(pass, &target.url, &response).await? {
                 return Ok(response);
             }
@@ -210,14 +223,14 @@ impl HttpState {
     /// Sends one request and follows redirects within the same origin. Returns the final URL.
     async fn send_with<'a>(
         &self,
-        pass: &Pass,
+        permit: &(dyn Fn(&Url) -> Result<HeaderMap, RequestLoss> + Sync),
         head: &Head<'_>,
         target: &'a Target,
         body: Bytes,
     ) -> Result<(Response, Cow<'a, Target>), RequestLoss> {
         let mut target = Cow::Borrowed(target);
         for _ in 0..=self.limits.http.redirects {
-            let permitted = self.permission.headers(pass, &head.method, &target.url)?;
+            let permitted = permit(&target.url)?;
             let mut request = Request::new(body.clone());
             *request.method_mut() = head.method.clone();
             *request.uri_mut() = target.uri.clone();
