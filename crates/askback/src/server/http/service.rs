@@ -154,6 +154,7 @@ impl Service {
 
     /// Answers a request.
     pub async fn respond<B: http_body::Body>(&self, request: Request<B>) -> Response<Body> {
+        #[cfg_attr(not(feature = "oauth-server"), expect(unused_mut))]
         let (mut parts, body) = request.into_parts();
         if let Err(refused) = self.0.check_names(&parts.uri, &parts.headers, true) {
             return self.0.refuse(&parts.headers, &parts.uri, refused);
