@@ -314,6 +314,20 @@ async fn a_call_is_given_back_only_if_a_person_was_waited_for() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn at_most_256_calls_are_given_back() {
+    let mut held = Held::open([Revision::V2025_11_25; 2], 4, 9).await;
+    for seats in 0..260 {
+        let params = json!({"name": "reserve", "arguments": {"seats": seats}});
+        held.send("tools/call", params).await;
+    }
+    let mut given_back = 0;
+    for _ in 0..260 {
+        given_back += usize::from(is_given_back(&held.client.hear().await));
+    }
+    assert_eq!(given_back, 256);
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_prompt_is_given_back_as_an_error() {
     let mut held = Held::open([Revision::V2025_11_25; 2], 4, 9).await;
     let params = json!({"name": "plan"});
