@@ -1,9 +1,6 @@
 //! A server from a configuration file: as the file describes it, and with the values of its variables.
 
-use std::{
-    env,
-    path::{Path, PathBuf},
-};
+use std::path::{Path, PathBuf};
 
 use askback::{
     client::{ServerCommand, ServerEntry, ServerUrl, ServersFile, ServersFileError},
@@ -20,7 +17,7 @@ use serde_json::{Value, json};
 use crate::{
     environment,
     error::Error,
-    servers::{Document, Missing, Names, Values, unseen, unused},
+    servers::{Document, Missing, Names, fill, unseen, unused},
     sign_in::SignInEntry,
     target::{Address, Command, Reach, Target},
 };
@@ -34,7 +31,6 @@ pub struct ListedServer {
     names: Names,
     /// Variables that contain our secrets.
     withheld: Vec<String>,
-    document: Document,
     /// The project folder that the file belongs to.
     workspace: Option<PathBuf>,
 }
@@ -59,7 +55,7 @@ impl ListedServer {
     /// Finds the server with this name. It is started in `folder` unless the file names another folder. `workspace` is
     /// the project folder that the file belongs to.
     pub fn find(
-        document: Document,
+        document: &Document,
         name: &str,
         file: &Path,
         folder: &Path,
@@ -83,7 +79,7 @@ impl ListedServer {
             )));
         }
         let server = of_type(server.clone());
-        let withheld = withheld(&document);
+        let withheld = withheld(document);
         let names = Names::of(&server);
         let is_withheld = |name: &&String| {
             let mut withheld = withheld.iter();
@@ -107,7 +103,6 @@ impl ListedServer {
             server,
             names,
             withheld,
-            document,
             workspace: workspace.map(Path::to_owned),
         })
     }
@@ -142,14 +137,14 @@ impl ListedServer {
         Ok(self.reached(reach))
     }
 
-    /// The server with the values of its variables. Asks the user for inputs.
+    /// The server with the values of its variables.
     pub fn target(&self) -> Result<Target, Error> {
         let written = self.written()?;
         if self.names.is_empty() && !self.server.to_string().contains("${") {
             return Ok(written);
         }
         let mut server = self.server.clone();
-        self.values()?.fill(&mut server).map_err(missing)?;
+        fill(&mut server, self.workspace.as_deref()).map_err(missing)?;
         let mut reach = self.reach(&server)?;
         match (&mut reach, &written.reach) {
             (Reach::Start(command), Reach::Start(written)) => {
@@ -226,28 +221,6 @@ impl ListedServer {
         }
     }
 
-    fn values(&self) -> Result<Values, Error> {
-        let variables = self.names.variables.iter().chain(&self.names.optional);
-        let variables = variables.filter_map(|name| Some((name.clone(), env::var(name).ok()?)));
-        let mut values = Values {
-            variables: variables.collect(),
-            workspace: self.workspace.clone(),
-            home: env::home_dir(),
-            ..Values::default()
-        };
-        // Checks before asking the user for inputs, because unset variables stay unset.
-        let unset = |name: &&String| !values.variables.contains_key(*name);
-        if let Some(name) = self.names.variables.iter().find(unset) {
-            return Err(missing(Missing::Variable(name.clone())));
-        }
-        for id in &self.names.inputs {
-            let input = self.document.input(id);
-            let input = input.ok_or_else(|| missing(Missing::Input(id.clone())))?;
-            values.inputs.insert(id.clone(), input.ask()?);
-        }
-        Ok(values)
-    }
-
     fn reach(&self, server: &Value) -> Result<Reach, Error> {
         let json = json!({"mcpServers": {&self.name: server}}).to_string();
         let file = ServersFile::parse(&json, &self.folder).map_err(unusable)?;
@@ -312,9 +285,6 @@ fn missing(missing: Missing) -> Error {
         )
         .quoting(name)
         .hint("Set it where you run askback, or write a default in the file: ${NAME:-default}."),
-        Missing::Input(id) => {
-            Error::usage("the `inputs` of the file have no usable entry with this id:").quoting(id)
-        }
         Missing::Room => Error::usage("with the values of its variables, it is larger than 1 MiB"),
         Missing::Folder(name) => {
             let name = words!("there is no folder for the name `{}` here", name);
@@ -350,6 +320,8 @@ fn unusable(error: ServersFileError) -> Error {
 
 #[cfg(test)]
 mod tests {
+    use std::env;
+
     use askback_host::{page::Look, text::PeerText};
 
     use super::*;
@@ -366,7 +338,7 @@ mod tests {
             Document::read(&text, Path::new("mcp.json"), None, None).expect("it is such a file");
         let folder = Path::new("/project");
         ListedServer::find(
-            document,
+            &document,
             "it",
             Path::new("/project/mcp.json"),
             folder,
@@ -447,7 +419,7 @@ mod tests {
                 Document::read(&text, Path::new("mcp.json"), None, None).expect("it is a file");
             let find = |name: &str| {
                 let (file, folder) = (Path::new("/p/mcp.json"), Path::new("/p"));
-                ListedServer::find(document.clone(), name, file, folder, None)?.target()
+                ListedServer::find(&document, name, file, folder, None)?.target()
             };
             find("plain").expect("it can be used");
             // The server must not get the secret that the invalid entry names.
@@ -488,7 +460,7 @@ mod tests {
             {"command": "${ASKBACK_TEST_UNSET}"} => ASKBACK_TEST_UNSET
             {"command": "x", "args": ["${NOT_SET}"]} => is not set:¶  Set it
             {"command": "x", "args": ["${NOT_SET}"]} => ¶NOT_SET
-            {"command": "x", "args": ["${input:key}"]} => no usable entry with this id
+            {"command": "x", "args": ["${input:not-set}"]} => ¶NOT_SET
             {"url": "${PATH}"} => not the address of a server:
             {"url": "https://a.test/", "type": "stdio"} => has no `command` and no `url`
             {"command": "x", "type": "http"} => has no `command` and no `url`

@@ -167,7 +167,7 @@ impl TargetArgs {
     }
 
     /// The named servers, or with `all` the servers of the file that are enabled and usable. Asks the user for
-    /// agreements and inputs.
+    /// agreements.
     pub fn targets(&self, all: bool) -> Result<Vec<Target>, Error> {
         let is_of_file = self.url.is_none() && self.command.is_empty();
         let is_unnamed = is_of_file && self.server.is_empty();
@@ -364,7 +364,7 @@ impl ServerFile {
         let (folder, project) = self.folders(name, folders);
         let path = &self.path;
         let in_file = |error| within(path, error);
-        let listed = ListedServer::find(self.document, name, path, &folder, project.as_deref());
+        let listed = ListedServer::find(&self.document, name, path, &folder, project.as_deref());
         let listed = listed.map_err(in_file)?;
         let is_told = match &self.found {
             Some(found) => found.agree(&listed.written().map_err(in_file)?, listed.names())?,
@@ -562,7 +562,7 @@ mod tests {
         let file = Path::new("mcp.json");
         let document = read(file, None, text, folder)?;
         let project = Some(folder).filter(|folder| !folder.as_os_str().is_empty());
-        ListedServer::find(document, name, file, folder, project)?.target()
+        ListedServer::find(&document, name, file, folder, project)?.target()
     }
 
     #[test]

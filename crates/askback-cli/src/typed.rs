@@ -1,6 +1,6 @@
 //! Headers and variables on the command line. `${NAME}` in a value is replaced with an environment variable.
 
-use std::{collections::BTreeMap, convert::Infallible, env};
+use std::{collections::BTreeMap, convert::Infallible};
 
 use askback::authorization::Secret;
 use askback_host::words;
@@ -9,7 +9,7 @@ use serde_json::json;
 use crate::{
     environment,
     error::Error,
-    servers::{Names, Values},
+    servers::{Missing, Names, fill},
     target::{Reach, Target},
 };
 
@@ -109,29 +109,25 @@ fn filled(
 ) -> Result<BTreeMap<String, String>, Error> {
     let mut filled = json!({"env": texts});
     let names = Names::of(&filled);
-    let mut values = Values::default();
-    for name in names.variables.iter().chain(&names.optional) {
-        if environment::is_ours(name) {
-            let words = "no server is given this variable, which holds a secret of askback:";
-            return Err(Error::usage(words).quoting(&**name));
-        }
-        match env::var(name) {
-            Ok(value) => drop(values.variables.insert(name.clone(), value)),
-            Err(_) if names.optional.contains(name) => {}
-            Err(_) => {
-                let words = words!(
-                    "{} takes a value from this variable, which is not set:",
-                    a_text
-                );
-                return Err(Error::usage(words)
-                    .quoting(&**name)
-                    .hint("Set it where you run askback. ${NAME:-text} has a default."));
-            }
-        }
+    let mut all = names.variables.iter().chain(&names.optional);
+    if let Some(name) = all.find(|name| environment::is_ours(name)) {
+        let words = "no server is given this variable, which holds a secret of askback:";
+        return Err(Error::usage(words).quoting(&**name));
     }
-    values.fill(&mut filled).map_err(|_| {
-        let words = words!("{} names a variable that does not exist here", a_text);
-        Error::usage(words).hint("${NAME} is replaced by a variable of your environment.")
+    fill(&mut filled, None).map_err(|missing| match missing {
+        Missing::Variable(name) => {
+            let words = words!(
+                "{} takes a value from this variable, which is not set:",
+                a_text
+            );
+            Error::usage(words)
+                .quoting(name)
+                .hint("Set it where you run askback. ${NAME:-text} has a default.")
+        }
+        Missing::Folder(_) | Missing::Room => {
+            let words = words!("{} names a variable that does not exist here", a_text);
+            Error::usage(words).hint("${NAME} is replaced by a variable of your environment.")
+        }
     })?;
     let filled = filled["env"].as_object().into_iter().flatten();
     let filled = filled.map(|(name, value)| {

@@ -132,7 +132,7 @@ impl FoundFile {
             Some(source) => source.project.as_deref(),
             None => Some(&*self.folder),
         };
-        let listed = ListedServer::find(document.clone(), name, &self.path, &self.folder, project);
+        let listed = ListedServer::find(document, name, &self.path, &self.folder, project);
         let target = listed.and_then(|listed| listed.written());
         let target = target.map_err(|error| error.reason())?;
         Ok(match target.reach {

@@ -5,14 +5,12 @@ use std::{
     path::Path,
 };
 
-use askback::internal::json::without_empty;
 use jsonc_parser::ParseOptions;
 use serde_json::{Map, Value};
 
 use super::{
     entry::EntryShape,
     entry_text::{Format, Malformed, at},
-    input::Input,
 };
 
 #[derive(Debug, Clone, Default)]
@@ -20,7 +18,6 @@ pub struct Document {
     servers: BTreeMap<String, Value>,
     /// The servers that the file defines for one project only.
     of_project: BTreeSet<String>,
-    inputs: Vec<Input>,
 }
 
 /// The reason why a text is not a valid configuration. Never quotes the text, which may contain secrets.
@@ -78,10 +75,7 @@ impl Document {
         }
         let plain = EntryShape::default();
         let of_entries = shape.unwrap_or(&plain);
-        let mut read = Self {
-            inputs: inputs(&whole),
-            ..Self::default()
-        };
+        let mut read = Self::default();
         let mut has_section = shape.is_some();
         for section in of_entries.sections(project.unwrap_or(Path::new(""))) {
             let listed = match at(&whole, &section) {
@@ -127,11 +121,6 @@ impl Document {
         self.servers.get(name)
     }
 
-    /// Returns the input with an id.
-    pub fn input(&self, id: &str) -> Option<&Input> {
-        self.inputs.iter().find(|input| input.id == id)
-    }
-
     /// Returns all entries as an object.
     pub fn to_value(&self) -> Value {
         let servers = self.servers.iter();
@@ -166,14 +155,6 @@ pub(super) fn strict() -> ParseOptions {
         allow_non_finite_numbers: false,
         allow_extended_string_escapes: false,
     }
-}
-
-/// The inputs of a file, in VS Code's format. An unreadable input is an error only for the servers that refer to it.
-fn inputs(whole: &Value) -> Vec<Input> {
-    let inputs = whole.get("inputs").and_then(Value::as_array);
-    let read = inputs.into_iter().flatten();
-    read.filter_map(|input| serde_json::from_value(without_empty(input.clone())).ok())
-        .collect()
 }
 
 #[cfg(test)]
@@ -241,14 +222,6 @@ mod tests {
         refuse("", "{'secret': {}}", "line 1 column");
         refuse("", "{secret: {}}", "line 1 column");
         refuse("", &"[".repeat(100_000), "nesting depth");
-    }
-
-    #[test]
-    fn an_unreadable_input_does_not_affect_other_inputs() {
-        let text = r#"{"servers": {"a": {"command": "x"}}, "inputs": [{"secret": 1}, 7, {"id": "b", "type": "promptString", "default": null}]}"#;
-        let document = read("", text).expect("it is read");
-        assert_eq!(document.names().collect::<Vec<_>>(), ["a"]);
-        assert!(document.input("b").is_some());
     }
 
     #[test]

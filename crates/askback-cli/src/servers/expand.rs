@@ -1,8 +1,10 @@
 //! Variables in configuration values: `${VAR}`, `${VAR:-default}`, `${env:VAR}`, and the variables of editors.
 
 use std::{
-    collections::{BTreeMap, BTreeSet},
-    path::{MAIN_SEPARATOR_STR, PathBuf},
+    borrow::Cow,
+    collections::BTreeSet,
+    env,
+    path::{MAIN_SEPARATOR_STR, Path},
 };
 
 use serde_json::Value;
@@ -16,25 +18,13 @@ pub struct Names {
     pub variables: BTreeSet<String>,
     /// Environment variables with a default.
     pub optional: BTreeSet<String>,
-    /// The ids of inputs, which the user is asked for.
-    pub inputs: BTreeSet<String>,
     /// Names that askback does not know, such as `config:x`, as written in the file.
     pub unknown: BTreeSet<String>,
 }
 
-#[derive(Debug, Clone, Default)]
-pub struct Values {
-    pub variables: BTreeMap<String, String>,
-    /// The values of inputs, by id.
-    pub inputs: BTreeMap<String, String>,
-    pub workspace: Option<PathBuf>,
-    pub home: Option<PathBuf>,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, PartialEq, Eq)]
 pub enum Missing {
     Variable(String),
-    Input(String),
     /// The file belongs to no project, or the user has no folder.
     Folder(&'static str),
     /// With the value, the entry would be too long.
@@ -47,8 +37,8 @@ const MOST: usize = 1 << 20;
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Part<'a> {
     Plain(&'a str),
-    Variable(&'a str, Option<&'a str>),
-    Input(&'a str),
+    /// An environment variable, and its default.
+    Variable(Cow<'a, str>, Option<&'a str>),
     /// A folder or a separator that editors define.
     Known(&'static str),
     /// A name in braces that only another client may know.
@@ -65,7 +55,14 @@ impl Names {
         let mut names = Self::default();
         // Only collects the names; nothing is replaced.
         let _ = walk(&mut server.clone(), &mut |text| {
-            names.take(text);
+            for part in parts(text) {
+                match part {
+                    Part::Variable(name, None) => names.variables.insert(name.into_owned()),
+                    Part::Variable(name, Some(_)) => names.optional.insert(name.into_owned()),
+                    Part::Unknown(name) => names.unknown.insert(name.to_owned()),
+                    Part::Plain(_) | Part::Known(_) => continue,
+                };
+            }
             Ok(())
         });
         names
@@ -74,26 +71,9 @@ impl Names {
         names
     }
 
+    /// Whether there is no environment variable.
     pub fn is_empty(&self) -> bool {
-        let Self {
-            variables,
-            optional,
-            inputs,
-            unknown: _,
-        } = self;
-        variables.is_empty() && optional.is_empty() && inputs.is_empty()
-    }
-
-    fn take(&mut self, text: &str) {
-        for part in parts(text) {
-            match part {
-                Part::Variable(name, None) => self.variables.insert(name.to_owned()),
-                Part::Variable(name, Some(_)) => self.optional.insert(name.to_owned()),
-                Part::Input(id) => self.inputs.insert(id.to_owned()),
-                Part::Unknown(name) => self.unknown.insert(name.to_owned()),
-                Part::Plain(_) | Part::Known(_) => continue,
-            };
-        }
+        self.variables.is_empty() && self.optional.is_empty()
     }
 }
 
@@ -120,55 +100,58 @@ fn walk(
     })
 }
 
-impl Values {
-    pub fn fill(&self, server: &mut Value) -> Result<(), Missing> {
-        let mut left = MOST;
-        walk(server, &mut |text| {
-            *text = self.filled(text, &mut left)?;
-            Ok(())
-        })
-    }
+/// Replaces the variables of an entry. `project` is the project folder.
+pub fn fill(server: &mut Value, project: Option<&Path>) -> Result<(), Missing> {
+    let mut left = MOST;
+    let variable = |name: &str| env::var(name).ok();
+    walk(server, &mut |text| {
+        *text = filled(text, project, &variable, &mut left)?;
+        Ok(())
+    })
+}
 
-    /// Replaces the variables of a text. Variables within the inserted values are not replaced.
-    fn filled(&self, text: &str, left: &mut usize) -> Result<String, Missing> {
-        let mut filled = String::with_capacity(text.len());
-        for part in parts(text) {
-            let before = filled.len();
-            match part {
-                Part::Plain(plain) | Part::Unknown(plain) => filled.push_str(plain),
-                Part::Variable(name, default) => {
-                    let value = self.variables.get(name).map(String::as_str);
-                    // As in a shell, a default also replaces an empty variable.
-                    let value = match default {
-                        Some(default) => value.filter(|value| !value.is_empty()).or(Some(default)),
-                        None => value,
-                    };
-                    let missing = || Missing::Variable(name.to_owned());
-                    filled.push_str(value.ok_or_else(missing)?);
-                }
-                Part::Input(id) => {
-                    let missing = || Missing::Input(id.to_owned());
-                    filled.push_str(self.inputs.get(id).ok_or_else(missing)?);
-                }
-                Part::Known(SEPARATOR) => filled.push_str(MAIN_SEPARATOR_STR),
-                Part::Known(name) => {
-                    let folder = match name {
-                        HOME => self.home.as_deref(),
-                        _ => self.workspace.as_deref(),
-                    };
-                    let folder = folder.ok_or(Missing::Folder(name))?;
-                    let folder = match name {
-                        WORKSPACE_NAME => folder.file_name().unwrap_or_default(),
-                        _ => folder.as_os_str(),
-                    };
-                    filled.push_str(&folder.to_string_lossy());
-                }
+/// Replaces the variables of a text. Variables within the inserted values are not replaced.
+fn filled(
+    text: &str,
+    project: Option<&Path>,
+    variable: &dyn Fn(&str) -> Option<String>,
+    left: &mut usize,
+) -> Result<String, Missing> {
+    let mut filled = String::with_capacity(text.len());
+    for part in parts(text) {
+        let before = filled.len();
+        match part {
+            Part::Plain(plain) | Part::Unknown(plain) => filled.push_str(plain),
+            Part::Variable(name, default) => {
+                let value = variable(&name);
+                // As in a shell, a default also replaces an empty variable.
+                let value = match default {
+                    Some(default) => value
+                        .filter(|value| !value.is_empty())
+                        .or_else(|| Some(default.to_owned())),
+                    None => value,
+                };
+                let missing = || Missing::Variable(name.into_owned());
+                filled.push_str(&value.ok_or_else(missing)?);
             }
-            let added = filled.len().saturating_sub(before);
-            *left = left.checked_sub(added).ok_or(Missing::Room)?;
+            Part::Known(SEPARATOR) => filled.push_str(MAIN_SEPARATOR_STR),
+            Part::Known(name) => {
+                let folder = match name {
+                    HOME => env::home_dir(),
+                    _ => project.map(Path::to_owned),
+                };
+                let folder = folder.ok_or(Missing::Folder(name))?;
+                let folder = match name {
+                    WORKSPACE_NAME => folder.file_name().unwrap_or_default(),
+                    _ => folder.as_os_str(),
+                };
+                filled.push_str(&folder.to_string_lossy());
+            }
         }
-        Ok(filled)
+        let added = filled.len().saturating_sub(before);
+        *left = left.checked_sub(added).ok_or(Missing::Room)?;
     }
+    Ok(filled)
 }
 
 /// Splits a text at its variables. Text that does not look like a variable, such as a shell's `${1##*/}`, is unchanged.
@@ -214,15 +197,21 @@ fn named<'a>(whole: &'a str, name: &'a str) -> Option<Part<'a>> {
     }
     if let Some((name, default)) = name.split_once(":-") {
         let name = name.strip_prefix("env:").unwrap_or(name);
-        return is_variable(name).then_some(Part::Variable(name, Some(default)));
+        return is_variable(name).then_some(Part::Variable(name.into(), Some(default)));
     }
     match name.split_once(':') {
-        Some(("env", name)) if is_variable(name) => Some(Part::Variable(name, None)),
-        Some(("input", id)) if !id.is_empty() => Some(Part::Input(id)),
+        Some(("env", name)) if is_variable(name) => Some(Part::Variable(name.into(), None)),
+        Some(("input", id)) if !id.is_empty() => Some(Part::Variable(of_input(id).into(), None)),
         Some((kind, rest)) if is_variable(kind) && is_word(rest) => Some(Part::Unknown(whole)),
         Some(_) => None,
-        None => is_variable(name).then_some(Part::Variable(name, None)),
+        None => is_variable(name).then_some(Part::Variable(name.into(), None)),
     }
+}
+
+/// The environment variable for an input, which an editor asks its user for: `API_KEY` for `api-key`.
+fn of_input(id: &str) -> String {
+    id.replace(|c: char| !c.is_ascii_alphanumeric(), "_")
+        .to_ascii_uppercase()
 }
 
 fn is_variable(name: &str) -> bool {
@@ -244,26 +233,18 @@ mod tests {
 
     use super::*;
 
-    fn values() -> Values {
-        let pairs = |pairs: &[(&str, &str)]| {
-            let pairs = pairs.iter();
-            pairs
-                .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
-                .collect()
-        };
-        Values {
-            variables: pairs(&[("A", "a"), ("EMPTY", ""), ("NESTED", "${A}")]),
-            inputs: pairs(&[("key", "typed")]),
-            workspace: Some("/project/it".into()),
-            home: Some("/home/ada".into()),
-        }
+    fn value(name: &str) -> Option<String> {
+        let values = [("A", "a"), ("EMPTY", ""), ("NESTED", "${A}"), ("MY_KEY", "k")];
+        let value = values.into_iter().find(|(known, _)| *known == name);
+        value.map(|(_, value)| value.to_owned())
     }
 
     #[test]
     fn a_text_is_filled() {
         #[track_caller]
         fn check(text: &str, expected: &str) {
-            let filled = values().filled(text, &mut { MOST });
+            let project = Some(Path::new("/project/it"));
+            let filled = filled(text, project, &value, &mut { MOST });
             assert_eq!(filled.as_deref(), Ok(expected));
         }
         check("", "");
@@ -279,11 +260,10 @@ mod tests {
         check("${EMPTY}", "");
         check("${EMPTY:-b}", "b");
         check("${env:B:-b}", "b");
-        check("Bearer ${input:key}", "Bearer typed");
-        check(
-            "${userHome}${/}x",
-            &format!("/home/ada{MAIN_SEPARATOR_STR}x"),
-        );
+        check("Bearer ${input:my-key}", "Bearer k");
+        let home = env::home_dir().expect("a folder");
+        let inside = format!("{}{MAIN_SEPARATOR_STR}x", home.display());
+        check("${userHome}${/}x", &inside);
         check("${workspaceFolder}/x", "/project/it/x");
         check("${workspaceFolderBasename}", "it");
         // Values are not expanded.
@@ -298,44 +278,35 @@ mod tests {
     fn a_name_without_a_value_is_told() {
         #[track_caller]
         fn check(text: &str, expected: Missing) {
-            let values = Values {
-                workspace: None,
-                ..values()
-            };
-            let mut server = json!({"env": {"X": text}});
-            assert_eq!(values.fill(&mut server), Err(expected));
+            let filled = filled(text, None, &value, &mut { MOST });
+            assert_eq!(filled, Err(expected));
         }
         check("${B}", Missing::Variable("B".to_owned()));
         check("${env:B}", Missing::Variable("B".to_owned()));
-        check("${input:other}", Missing::Input("other".to_owned()));
+        check("${input:other}", Missing::Variable("OTHER".to_owned()));
         check("${workspaceFolder}", Missing::Folder(WORKSPACE));
     }
 
     #[test]
     fn texts_that_grow_without_end_are_refused() {
-        let mut values = values();
-        values
-            .variables
-            .insert("LONG".to_owned(), "x".repeat(1 << 10));
-        let fill = |times| {
-            let mut server = json!({"args": vec!["${LONG}"; times]});
-            values.fill(&mut server)
-        };
-        assert_eq!(fill(1 << 10), Ok(()));
+        let long = |_: &str| Some("x".repeat(1 << 10));
+        let fill = |times| filled(&"${LONG}".repeat(times), None, &long, &mut { MOST });
+        assert!(fill(1 << 10).is_ok());
         assert_eq!(fill((1 << 10) + 1), Err(Missing::Room));
     }
 
     #[test]
     fn members_that_say_how_a_server_is_reached_are_filled() {
+        let a = "${NOT_SET:-a}";
         let mut server = json!({
-            "command": "${A}", "args": ["${A}", 1], "env": {"${A}": "${A}"}, "cwd": "${A}",
-            "url": "${A}", "headers": {"x": "${A}"}, "other": "${A}", "oauth": {"clientId": "${A}"},
+            "command": a, "args": [a, 1], "env": {a: a}, "cwd": a,
+            "url": a, "headers": {"x": a}, "other": a, "oauth": {"clientId": a},
         });
         let expected = json!({
-            "command": "a", "args": ["a", 1], "env": {"${A}": "a"}, "cwd": "a",
-            "url": "a", "headers": {"x": "a"}, "other": "${A}", "oauth": {"clientId": "${A}"},
+            "command": "a", "args": ["a", 1], "env": {a: "a"}, "cwd": "a",
+            "url": "a", "headers": {"x": "a"}, "other": a, "oauth": {"clientId": a},
         });
-        values().fill(&mut server).expect("all are set");
+        fill(&mut server, None).expect("all have a default");
         assert_eq!(server, expected);
     }
 
@@ -347,9 +318,8 @@ mod tests {
             "url": "${config:x}", "other": "${C}",
         });
         let expected = Names {
-            variables: names(&["A"]),
+            variables: names(&["A", "KEY"]),
             optional: names(&["B"]),
-            inputs: names(&["key"]),
             unknown: names(&["${config:x}"]),
         };
         assert_eq!(Names::of(&server), expected);

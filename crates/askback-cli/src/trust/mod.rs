@@ -258,13 +258,6 @@ fn does(target: &Target, names: &Names) -> PeerText {
             variables.join(", ")
         ));
     }
-    let inputs: Vec<_> = names.inputs.iter().map(|id| text::line(id)).collect();
-    if !inputs.is_empty() {
-        lines.push(format!(
-            "and give it what you type for: {}",
-            inputs.join(", ")
-        ));
-    }
     PeerText::from(lines.join("\n"))
 }
 

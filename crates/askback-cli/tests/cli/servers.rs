@@ -2,10 +2,7 @@
 
 use std::{fs, path::PathBuf, process::Command};
 
-use crate::{
-    full::{ENTER, Terminal},
-    scratch::Scratch,
-};
+use crate::scratch::Scratch;
 
 /// A folder with a server file. The program that it starts only records its input, and is not a
 /// server.
@@ -34,6 +31,7 @@ impl Place {
             .current_dir(self.0.path("."))
             .env("XDG_STATE_HOME", self.0.path("state"))
             .env("TOP_SECRET", "hush")
+            .env("MY_KEY", "hush")
             .output()
             .expect("the command was built");
         let stderr = String::from_utf8(output.stderr).expect("it writes text");
@@ -44,10 +42,10 @@ impl Place {
 /// A file with a server whose program writes the variable KEY into a file.
 const FILE: &str = r#"{
     // As VS Code writes it.
-    "inputs": [{"id": "key", "type": "promptString", "description": "The key", "password": true}],
+    "inputs": [{"id": "my-key", "type": "promptString", "description": "The key", "password": true}],
     "servers": {
         "variable": {"type": "stdio", "command": "sh", "args": ["-c", "printf %s \"$KEY\" > given"], "env": {"KEY": "${env:TOP_SECRET}"}},
-        "input": {"command": "sh", "args": ["-c", "printf %s \"$KEY\" > given"], "env": {"KEY": "<${input:key}>"}},
+        "input": {"command": "sh", "args": ["-c", "printf %s \"$KEY\" > given"], "env": {"KEY": "${input:my-key}"}},
         "argument": {"command": "${SHELL_OF_MINE:-sh}", "args": ["-c", "printf %s ${TOP_SECRET} > given"]},
         "unset": {"command": "sh", "args": ["${NOT_SET}"]},
         "header": {"url": "http://127.0.0.1:9/${TOP_SECRET}", "headers": {"X": "${TOP_SECRET}"}},
@@ -58,7 +56,7 @@ const FILE: &str = r#"{
 fn values_of_variables_are_given_and_not_shown() {
     let place = Place::new("variables", FILE);
     let config = ["--config", &place.file()];
-    for server in ["variable", "argument"] {
+    for server in ["variable", "argument", "input"] {
         let (exit, stderr) =
             place.run(&[&["list", "--all", "--server", server], &config[..]].concat());
         assert_eq!(exit, Some(4), "{stderr}");
@@ -115,44 +113,12 @@ fn what_is_agreed_to_is_the_text_of_the_file() {
             "your variables: SHELL_OF_MINE, TOP_SECRET",
         ],
     );
-    check("input", &["| and give it what you type for: key"]);
+    check("input", &["| and give it your variables: MY_KEY"]);
     check(
         "header",
         &[
             "| connect to http://127.0.0.1:9/${TOP_SECRET}",
             "your variables: TOP_SECRET",
         ],
-    );
-}
-
-#[test]
-fn a_person_types_a_secret_unseen() {
-    let place = Place::new("input", FILE);
-    let config = place.file();
-    let words = ["list", "--all", "--server", "input", "--config", &config];
-    let mut terminal = Terminal::open(&words, 80);
-    terminal
-        .until("| The key")
-        .until("> ")
-        .press("unseen")
-        .press(ENTER);
-    terminal.until("askback: ");
-    assert!(!terminal.wrote("unseen"));
-    assert_eq!(terminal.end(), Some(4));
-    let given = fs::read_to_string(place.given()).expect("it ran");
-    assert_eq!(given, "<unseen>");
-    fs::remove_file(place.given()).expect("it is ours");
-
-    // Ctrl-C exits without starting anything.
-    let mut terminal = Terminal::open(&words, 80);
-    terminal.until("| The key").until("> ").press("uns\x03");
-    assert_eq!(terminal.end(), Some(130));
-    assert!(!place.given().exists());
-
-    let (exit, stderr) = place.run(&words);
-    assert_eq!(exit, Some(2), "{stderr}");
-    assert!(
-        stderr.contains("a person has to type this input"),
-        "{stderr}"
     );
 }
