@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 
 use askback::{
     Limits,
-    client::{Client, ClientError},
+    client::{Client, ClientError, List},
     forms::FormSchema,
+    internal::jsonrpc::METHOD_NOT_FOUND,
     protocol::Tool,
 };
 use askback_host::{
@@ -198,11 +199,14 @@ impl Repl<'_> {
 
     /// Prints one part of all servers' catalogs, the current server first. Each other server is named, with the
     /// prefix of its names.
-    pub(super) async fn list_all(&mut self, wanted: CatalogPart) -> Result<(), Error> {
+    pub(super) async fn list_all(
+        &mut self,
+        wanted: &'static [CatalogPart],
+    ) -> Result<(), Error> {
         let others = self.ask_others(wanted);
         let Session { client, host, .. } = &mut *self.session;
         let own = attend(host, read(client, wanted)).await?;
-        if wanted == CatalogPart::Tools {
+        if wanted.contains(&CatalogPart::Tools) {
             self.known.tools = Some(own.tools.clone());
         }
         self.list(|page| put(page, &own, wanted))?;
@@ -226,7 +230,7 @@ impl Repl<'_> {
     /// Asks the other connected servers, all at once, for this part of their catalogs. Does not start a server.
     fn ask_others(
         &self,
-        wanted: CatalogPart,
+        wanted: &'static [CatalogPart],
     ) -> impl Future<Output = Vec<(String, Result<Catalog, ClientError>)>> + use<> {
         let mut asking = JoinSet::new();
         for server in self.servers().skip(1) {
@@ -321,52 +325,66 @@ fn names<'a>(names: impl Iterator<Item = (&'a str, bool)>) -> PeerText {
     names.collect::<Vec<_>>().join(", ").into()
 }
 
-fn put(page: &mut Page, lists: &Catalog, wanted: CatalogPart) {
-    if matches!(wanted, CatalogPart::All | CatalogPart::Tools) {
+/// Puts these lists on a page.
+pub fn put(page: &mut Page, lists: &Catalog, wanted: &[CatalogPart]) {
+    let has = |part| wanted.contains(&part);
+    if has(CatalogPart::Tools) {
         plain::catalog::tools(page, &lists.tools);
     }
-    if matches!(wanted, CatalogPart::All | CatalogPart::Prompts) {
+    if has(CatalogPart::Prompts) {
         plain::catalog::prompts(page, &lists.prompts);
     }
-    if matches!(wanted, CatalogPart::All | CatalogPart::Resources) {
+    if has(CatalogPart::Resources) {
         plain::catalog::resources(page, &lists.resources, &lists.templates);
+    } else if has(CatalogPart::Templates) {
+        plain::catalog::templates(page, &lists.templates);
     }
-    if wanted == CatalogPart::Skills {
+    if has(CatalogPart::Skills) {
         plain::catalog::skills(page, &lists.skills);
     }
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum CatalogPart {
-    All,
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum CatalogPart {
     Tools,
     Prompts,
     Resources,
+    Templates,
     Skills,
 }
 
 /// How many changes are printed at most.
 const NAMES: usize = 20;
 
-pub(super) async fn read(client: &Client, wanted: CatalogPart) -> Result<Catalog, ClientError> {
-    let mut catalog = Catalog::default();
-    if matches!(wanted, CatalogPart::All | CatalogPart::Tools) {
-        catalog.tools = client.tools().await?.items;
+/// Reads these lists, or those that the server declares if `wanted` is empty. Nearly every server has tools. A list that
+/// the server does not know is empty.
+pub async fn read(client: &Client, wanted: &[CatalogPart]) -> Result<Catalog, ClientError> {
+    fn known<T>(listed: Result<List<T>, ClientError>) -> Result<Vec<T>, ClientError> {
+        match listed {
+            Err(ClientError::Server(error)) if error.code == METHOD_NOT_FOUND => Ok(Vec::new()),
+            listed => Ok(listed?.items),
+        }
     }
-    // Undeclared prompts and resources are requested only if the user asks for them.
     let can = client.capabilities();
-    let is_wanted = |kind: CatalogPart, is_declared| {
-        wanted == kind || wanted == CatalogPart::All && is_declared
+    let is_wanted = |part, is_declared| match wanted {
+        [] => is_declared,
+        wanted => wanted.contains(&part),
     };
+    let mut catalog = Catalog::default();
+    if is_wanted(CatalogPart::Tools, true) {
+        catalog.tools = known(client.tools().await)?;
+    }
     if is_wanted(CatalogPart::Prompts, can.prompts.is_some()) {
-        catalog.prompts = client.prompts().await?.items;
+        catalog.prompts = known(client.prompts().await)?;
     }
     if is_wanted(CatalogPart::Resources, can.resources.is_some()) {
-        catalog.resources = client.resources().await?.items;
-        catalog.templates = client.resource_templates().await?.items;
+        catalog.resources = known(client.resources().await)?;
     }
-    if matches!(wanted, CatalogPart::All | CatalogPart::Skills) {
-        catalog.skills = client.skills().await?.items;
+    if is_wanted(CatalogPart::Templates, can.resources.is_some()) {
+        catalog.templates = known(client.resource_templates().await)?;
+    }
+    if is_wanted(CatalogPart::Skills, true) {
+        catalog.skills = known(client.skills().await)?;
     }
     Ok(catalog)
 }

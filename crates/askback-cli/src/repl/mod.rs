@@ -1,7 +1,7 @@
 //! A conversation with a server through slash commands. Prompts are commands, too.
 
 mod calls;
-mod catalog;
+pub mod catalog;
 mod client;
 mod grammar;
 mod history;
@@ -269,7 +269,7 @@ impl<'a> Repl<'a> {
         if are_wanted {
             let Session { client, host, .. } = &mut *self.session;
             // An error is ignored: the lists are only used for completions and to detect changes.
-            if let Ok(lists) = attend(host, catalog::read(client, CatalogPart::All)).await {
+            if let Ok(lists) = attend(host, catalog::read(client, &[])).await {
                 host.list(server, lists);
             }
             self.is_offered = false;
@@ -303,14 +303,17 @@ impl<'a> Repl<'a> {
             return Err(error.hint("/restart starts it."));
         }
         match command {
-            Command::Tools => self.list_all(CatalogPart::Tools).await,
+            Command::Tools => self.list_all(&[CatalogPart::Tools]).await,
             Command::Call { tool, arguments } => self.call(&tool, &arguments, Content::new()).await,
             Command::Begin { tool, arguments } => self.begin(&tool, &arguments).await,
             Command::Tasks { number, action } => self.tasks(number, action).await,
-            Command::Prompts => self.list_all(CatalogPart::Prompts).await,
+            Command::Prompts => self.list_all(&[CatalogPart::Prompts]).await,
             Command::Prompt { prompt, arguments } => self.prompt(&prompt, &arguments).await,
-            Command::Resources => self.list_all(CatalogPart::Resources).await,
-            Command::Skills => self.list_all(CatalogPart::Skills).await,
+            Command::Resources => {
+                let parts = &[CatalogPart::Resources, CatalogPart::Templates];
+                self.list_all(parts).await
+            }
+            Command::Skills => self.list_all(&[CatalogPart::Skills]).await,
             Command::Read { uri } => self.read_resource(uri).await,
             Command::Roots { folders, action } => self.roots(&folders, action.as_ref()),
             Command::Sampling { permission } => self.sampling(permission),

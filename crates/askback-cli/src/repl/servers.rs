@@ -21,7 +21,7 @@ use askback_host::{
 use super::{
     Repl, attend,
     calls::LastCall,
-    catalog::{self, CatalogPart},
+    catalog,
     grammar::{Command, TaskAction},
     results::ShownResult,
 };
@@ -212,7 +212,7 @@ impl Repl<'_> {
         let number = self.last_reading;
         self.reading.insert(server, number);
         self.learning.spawn(async move {
-            let lists = catalog::read(&client, CatalogPart::All).await;
+            let lists = catalog::read(&client, &[]).await;
             (server, number, lists)
         });
     }
@@ -442,7 +442,7 @@ impl Repl<'_> {
         self.known.is_met = true;
         self.subscribe_again().await?;
         let Session { client, host, .. } = &mut *self.session;
-        let now = attend(host, catalog::read(client, CatalogPart::All)).await?;
+        let now = attend(host, catalog::read(client, &[])).await?;
         host.hold_stderr(server, false);
         let before = host.server().catalog().cloned();
         let page = host.page();
