@@ -21,8 +21,9 @@ use crate::{
     args,
     error::{Error, Outcome},
     lookup, missing, older,
+    repl::calls,
     session::{Session, SessionArgs, failed},
-    suite::record::{RecordedResult, Recorder, Request},
+    suite::record::{Recorder, Request},
 };
 
 pub const ANSWERS: &str = "\
@@ -173,11 +174,8 @@ async fn call(
     let result = retry::attended(session, asked, call).await?;
     let Session { host, .. } = session;
     if let Some(recorder) = &mut recorder {
-        let end = result.as_ref();
-        let end = end.map(|result| {
-            let json = serde_json::from_str(result.raw.get()).unwrap_or_default();
-            RecordedResult::of(&json, content::tool_result(&result.value), result.failed())
-        });
+        let end = result.as_ref().map(calls::of_tool);
+        let end = end.as_ref().map_err(|error| *error);
         recorder.record(Request::Call(&tool.name, &arguments), end)?;
         recorder.tell(host.page());
     }
@@ -186,22 +184,18 @@ async fn call(
     }
     let Session { host, .. } = session;
     let result = result.map_err(failed)?;
-    outcome.tool_error = result.failed();
-    let said = content::tool_result(&result.value);
+    let called = calls::of_tool(&result);
+    outcome.tool_error = called.failed;
     match args.json {
         true => host.print(out::of_json(&result.raw))?,
-        false => host.print(out::of_text(said.clone()))?,
+        false => host.print(out::of_text(called.text.clone()))?,
     }
-    if result.failed() && session.asks_in_older(said.raw()).is_some() {
+    if called.failed && session.asks_in_older(called.text.raw()).is_some() {
         session.host.page().note(Style::Warning, older::hint());
     }
     let host = &mut session.host;
     left_out(host, &result.left_out, outcome);
-    if let (Some(structured), false, true) = (
-        content::structured(&result.value),
-        args.json,
-        out::is_seen(),
-    ) {
+    if let (Some(structured), false, true) = (called.structured, args.json, out::is_seen()) {
         let page = host.page();
         if content::put_folded(page, &structured) {
             page.note(Style::Dim, "--json prints it whole");

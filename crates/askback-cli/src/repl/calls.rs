@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use askback::{
-    client::{self, ClientError},
+    client::Received,
     forms::Content,
     protocol::{CallToolResult, Prompt, Tool},
 };
@@ -23,7 +23,7 @@ use crate::{
     error::{Error, Kind},
     lookup, missing, older,
     session::{Session, failed},
-    suite::record::{RecordedResult, Recorder, Request},
+    suite::record::{Recorder, Request},
 };
 
 #[derive(Debug, Clone, PartialEq)]
@@ -285,29 +285,25 @@ impl Call {
         let (request, received) = match self {
             Self::Tool(tool, arguments) => {
                 let called = host.attend(client.call_listed(tool, arguments)).await;
-                let called = of_tool(called.map_err(Error::cancelled)?);
+                let called = called.map_err(Error::cancelled)?;
+                let called = called.map(|called| of_tool(&called));
                 (Request::Call(&tool.name, arguments), called)
             }
             Self::Prompt(name, arguments) => {
                 let got = host.attend(client.get_prompt(name, arguments)).await;
-                let got = received(got.map_err(Error::cancelled)?, |result| {
-                    (content::prompt(result), false)
-                });
+                let got = got.map_err(Error::cancelled)?;
+                let got = got.map(|got| of(&got, content::prompt(&got.value), false));
                 (Request::Prompt(name, arguments), got)
             }
             Self::Read(resource) => {
                 let read = host.attend(client.read_resource(&resource.uri)).await;
-                let read = received(read.map_err(Error::cancelled)?, |result| {
-                    (content::resource(result), false)
-                });
+                let read = read.map_err(Error::cancelled)?;
+                let read = read.map(|read| of(&read, content::resource(&read.value), false));
                 (Request::Read(&resource.uri, &resource.secrets), read)
             }
         };
         if let Some(recorder) = recorder {
-            let recorded = |outcome: &CallOutcome| {
-                RecordedResult::of(&outcome.json, outcome.text.clone(), outcome.failed)
-            };
-            recorder.record(request, received.as_ref().map(recorded))?;
+            recorder.record(request, received.as_ref())?;
         }
         received.map_err(failed)
     }
@@ -354,33 +350,21 @@ impl LastCall {
     }
 }
 
-pub(super) fn of_tool(
-    end: Result<client::Received<CallToolResult>, ClientError>,
-) -> Result<CallOutcome, ClientError> {
-    let structured = end.as_ref().ok();
-    let structured = structured.and_then(|end| content::structured(&end.value));
-    let received = received(end, |result| {
-        (content::tool_result(result), result.failed())
-    })?;
-    Ok(CallOutcome {
-        structured,
-        ..received
-    })
+pub fn of_tool(end: &Received<CallToolResult>) -> CallOutcome {
+    CallOutcome {
+        structured: content::structured(&end.value),
+        ..of(end, content::tool_result(&end.value), end.failed())
+    }
 }
 
-fn received<T>(
-    end: Result<client::Received<T>, ClientError>,
-    read: impl Fn(&T) -> (PeerText, bool),
-) -> Result<CallOutcome, ClientError> {
-    let end = end?;
-    let (text, failed) = read(&end.value);
-    Ok(CallOutcome {
+fn of<T>(end: &Received<T>, text: PeerText, failed: bool) -> CallOutcome {
+    CallOutcome {
         text,
         structured: None,
         // The result was parsed before, so it is valid JSON.
         json: serde_json::from_str(end.raw.get()).unwrap_or_default(),
         failed,
-    })
+    }
 }
 
 impl Repl<'_> {

@@ -1,6 +1,6 @@
 //! A conversation with a server through slash commands. Prompts are commands, too.
 
-mod calls;
+pub mod calls;
 pub mod catalog;
 mod client;
 mod grammar;

@@ -100,7 +100,7 @@ impl Repl<'_> {
         let Some(begun) = self.background.0.get_mut(&number) else {
             return;
         };
-        let end = calls::of_tool(end).map_err(failed);
+        let end = end.map(|end| calls::of_tool(&end)).map_err(failed);
         let (standing, ended) = match &end {
             Ok(received) if !received.failed => (Standing::Done, "is done"),
             Ok(_) => (Standing::Error, "reports an error"),

@@ -20,10 +20,11 @@ use askback::{
     protocol::{CreateMessageParams, CreateMessageResult, SamplingBlock},
 };
 use askback_host::{
+    content::CallOutcome,
     model::{Ask, Question, Reply, link},
     page::{Page, Style},
     script::literal,
-    text::{self, PeerText, Words, given},
+    text::{self, Words, given},
     words,
 };
 use serde::Serialize;
@@ -75,26 +76,7 @@ pub enum Request<'a> {
     Read(&'a str, &'a BTreeMap<String, String>),
 }
 
-#[derive(Debug, Clone)]
-pub struct RecordedResult {
-    pub text: PeerText,
-    pub failed: bool,
-    pub structured: Option<Value>,
-}
-
-pub type RecordedEnd<'a> = Result<RecordedResult, &'a ClientError>;
-
-impl RecordedResult {
-    /// The result with this JSON, its text, and whether the tool reported an error.
-    pub fn of(json: &Value, text: PeerText, failed: bool) -> Self {
-        let structured = json.get("structuredContent").cloned();
-        Self {
-            text,
-            failed,
-            structured: structured.filter(|it| !it.is_null()),
-        }
-    }
-}
+pub type RecordedEnd<'a> = Result<&'a CallOutcome, &'a ClientError>;
 
 #[derive(Debug, Serialize)]
 struct RecordedSuite<'a> {
@@ -236,8 +218,10 @@ impl Recorder {
                 if fits(result.text.raw()) {
                     expect("text", result.text.raw().into());
                 }
-                let structured = result.structured.filter(|it| fits(&it.to_string()));
-                if let Some(structured) = structured.and_then(|it| self.secrets.conditions(it)) {
+                let structured = &result.json["structuredContent"];
+                if fits(&structured.to_string())
+                    && let Some(structured) = self.secrets.conditions(structured)
+                {
                     expect("structured", structured.into());
                 }
             }
@@ -650,12 +634,13 @@ mod tests {
         suite["cases"][0].clone()
     }
 
-    fn ended(text: &str) -> RecordedEnd<'static> {
-        Ok(RecordedResult {
-            text: PeerText::from(text),
+    fn ended(text: &str) -> CallOutcome {
+        CallOutcome {
+            text: text.into(),
             failed: false,
             structured: None,
-        })
+            json: json!({}),
+        }
     }
 
     #[test]
@@ -665,15 +650,16 @@ mod tests {
             expected["questions"] = json!([]);
             assert_eq!(case(&[], end)["expect"], expected);
         }
-        check(ended("done"), json!({"text": "done"}));
-        let failed = ended("sold out").map(|end| RecordedResult {
+        check(Ok(&ended("done")), json!({"text": "done"}));
+        let failed = CallOutcome {
             failed: true,
-            ..end
-        });
-        check(failed, json!({"text": "sold out", "failed": true}));
+            ..ended("sold out")
+        };
+        check(Ok(&failed), json!({"text": "sold out", "failed": true}));
         let whole = "x".repeat(MAX_EXPECTED_CHARS);
-        check(ended(&whole), json!({"text": whole}));
-        check(ended(&"x".repeat(MAX_EXPECTED_CHARS + 1)), json!({}));
+        check(Ok(&ended(&whole)), json!({"text": whole}));
+        let long = ended(&"x".repeat(MAX_EXPECTED_CHARS + 1));
+        check(Ok(&long), json!({}));
         let error = ClientError::Server(ErrorObject {
             code: -32602,
             message: "no trip".to_owned(),
@@ -687,11 +673,11 @@ mod tests {
     fn structured_content_is_expected_without_what_may_be_secret() {
         #[track_caller]
         fn check(structured: Value, expected: Value) {
-            let result = json!({"content": [], "structuredContent": structured});
-            let end = RecordedResult::of(&result, "done".into(), false);
+            let mut end = ended("done");
+            end.json = json!({"content": [], "structuredContent": structured});
             let login = form("Who?", &["password"]);
             let typed = filled(json!({"password": "typed"}));
-            let case = case(&[(login, typed)], Ok(end));
+            let case = case(&[(login, typed)], Ok(&end));
             assert_eq!(case["expect"]["structured"], expected, "{case:#}");
         }
         check(
@@ -723,11 +709,9 @@ mod tests {
         fn check(structured: Value, is_expected: bool, left_out: &[&str]) {
             let folder = tempfile::tempdir().expect("there is room");
             let mut recorder = recorder(&folder);
-            let end = ended("it is hush").map(|end| RecordedResult {
-                structured: Some(structured),
-                ..end
-            });
-            assert!(recorder.add(Request::Call("t", &Map::new()), &[], end));
+            let mut end = ended("it is hush");
+            end.json = json!({"structuredContent": structured});
+            assert!(recorder.add(Request::Call("t", &Map::new()), &[], Ok(&end)));
             let text = recorder.text();
             assert_eq!(text.contains("it is hush"), is_expected, "{text}");
             let names: Vec<_> = recorder.secrets.names.iter().collect();
@@ -752,7 +736,7 @@ mod tests {
     fn a_reply_is_a_rule_for_its_question() {
         #[track_caller]
         fn check(noted: &[(Question, Reply)], part: &str, expected: Value) {
-            let case = case(noted, ended("done"));
+            let case = case(noted, Ok(&ended("done")));
             let found = case.pointer(part).unwrap_or(&Value::Null);
             assert_eq!(found, &expected, "{case:#}");
         }
@@ -862,7 +846,9 @@ mod tests {
             recorder.record(request, end).expect("nothing is written");
             assert!(recorder.cases.is_empty() && !recorder.file.exists());
             let call = Request::Call("t", &Map::new());
-            recorder.record(call, ended(text)).expect("it is written");
+            recorder
+                .record(call, Ok(&ended(text)))
+                .expect("it is written");
             let written = std::fs::read_to_string(&recorder.file).expect("it was written");
             assert!(
                 written.contains("call: t") && !written.contains(text),
@@ -877,21 +863,23 @@ mod tests {
         let call = Request::Call("t", &Map::new());
         check(call, Err(&closed), "it was typed");
         let token = Request::Read("x://ghp_token", &none);
-        check(token, ended("x"), "it was typed");
-        check(token, ended("x"), "it was x://ghp_token");
+        check(token, Ok(&ended("x")), "it was typed");
+        check(token, Ok(&ended("x")), "it was x://ghp_token");
         let variable = Request::Read("vault://ada/in-uri", &some);
-        check(variable, ended("x"), "it was in-uri");
+        check(variable, Ok(&ended("x")), "it was in-uri");
     }
 
     #[test]
     fn what_is_recorded_is_bounded() {
         let folder = tempfile::tempdir().expect("there is room");
         let mut recorder = recorder(&folder);
-        assert!(recorder.add(Request::Call("t", &Map::new()), &[], ended("x")));
+        assert!(recorder.add(Request::Call("t", &Map::new()), &[], Ok(&ended("x"))));
         recorder.cases = vec![recorder.cases[0].clone(); MAX_CASES - 1];
         for _ in 0..2 {
             let call = Request::Call("t", &Map::new());
-            recorder.record(call, ended("x")).expect("it is written");
+            recorder
+                .record(call, Ok(&ended("x")))
+                .expect("it is written");
             assert_eq!(recorder.cases.len(), MAX_CASES);
         }
         let mut noted = Vec::new();

@@ -105,12 +105,9 @@ impl Secrets {
     }
 
     /// Structured content as conditions, by JSON pointer, on its members that may not be secret. Only objects have them.
-    pub(super) fn conditions(&mut self, structured: Value) -> Option<Map<String, Value>> {
+    pub(super) fn conditions(&mut self, structured: &Value) -> Option<Map<String, Value>> {
         self.remove_from(&mut structured.clone());
-        let Value::Object(members) = structured else {
-            return None;
-        };
-        let plain = members.into_iter();
+        let plain = structured.as_object()?.clone().into_iter();
         let plain = plain.filter(|(name, value)| !is_argument(name, value));
         let conditions = plain.map(|(name, value)| {
             let pointer = format!("/{}", name.replace('~', "~0").replace('/', "~1"));
