@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 
 use super::{
     entry::EntryShape,
-    entry_text::{Format, Malformed, at},
+    entry_text::{Format, at},
 };
 
 #[derive(Debug, Clone, Default)]
@@ -66,10 +66,7 @@ impl Document {
         shape: Option<&EntryShape>,
         project: Option<&Path>,
     ) -> Result<Self, Unreadable> {
-        let whole = Format::of(path).read(text);
-        let whole = whole.map_err(|Malformed { line, column, why }| {
-            Unreadable(format!("{why}, at line {line} column {column}"))
-        })?;
+        let whole = Format::of(path).read(text)?;
         if !whole.is_object() {
             return Err(Unreadable("it is not an object".to_owned()));
         }

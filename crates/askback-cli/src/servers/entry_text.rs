@@ -19,14 +19,6 @@ pub enum Format {
     Yaml,
 }
 
-/// The text cannot be parsed. The error never quotes the text, which may contain secrets.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Malformed {
-    pub line: usize,
-    pub column: usize,
-    pub why: String,
-}
-
 /// Some Windows editors write it at the beginning of a file.
 const BYTE_ORDER_MARK: char = '\u{feff}';
 
@@ -39,34 +31,30 @@ impl Format {
         }
     }
 
-    pub fn read(self, text: &str) -> Result<Value, Malformed> {
+    pub fn read(self, text: &str) -> Result<Value, Unreadable> {
         let text = text.trim_start_matches(BYTE_ORDER_MARK);
+        let malformed = |why: String, (line, column): (usize, usize)| {
+            Unreadable(format!("{why}, at line {line} column {column}"))
+        };
         match self {
             Self::Json => {
                 let read = parse_to_ast(text, &CollectOptions::default(), &strict());
-                let read = read.map_err(|error| Malformed {
-                    line: error.line_display(),
-                    column: error.column_display(),
-                    why: format!("this is not JSON: {}", error.kind()),
+                let read = read.map_err(|error| {
+                    let at = (error.line_display(), error.column_display());
+                    malformed(format!("this is not JSON: {}", error.kind()), at)
                 })?;
                 Ok(read.value.map_or_else(|| Map::new().into(), Value::from))
             }
             Self::Toml => toml::from_str(text).map_err(|error: toml::de::Error| {
                 let start = error.span().map_or(0, |span| span.start);
-                let (line, column) = position(text, start);
-                let why = "this is not TOML".to_owned();
-                Malformed { line, column, why }
+                malformed("this is not TOML".to_owned(), position(text, start))
             }),
             Self::Yaml => {
                 let read: Result<Value, _> = yaml_serde::from_str(text);
                 let read = read.map_err(|error| {
                     let at = error.location();
                     let at = at.map_or((1, 1), |at| (at.line(), at.column()));
-                    Malformed {
-                        line: at.0,
-                        column: at.1,
-                        why: "this is not YAML".to_owned(),
-                    }
+                    malformed("this is not YAML".to_owned(), at)
                 })?;
                 Ok(match read {
                     Value::Null => Map::new().into(),
@@ -79,9 +67,8 @@ impl Format {
     /// Changes the entry at a path to `after`, and checks that only the entry has changed. Unchanged members keep their
     /// text.
     pub fn change(self, text: &str, path: &[String], after: &Value) -> Result<String, Unreadable> {
-        let malformed = |error: Malformed| Unreadable(error.why);
         let bare = text.trim_start_matches(BYTE_ORDER_MARK);
-        let mut expected = self.read(bare).map_err(malformed)?;
+        let mut expected = self.read(bare)?;
         let edited = match self {
             Self::Json => change_json(bare, path, after),
             Self::Toml => change_toml(bare, path, after),
@@ -94,7 +81,7 @@ impl Format {
         if let Some(entry) = entry {
             entry.clone_from(after);
         }
-        if self.read(&edited).map_err(malformed)? != expected {
+        if self.read(&edited)? != expected {
             return Err(unreadable("it is written in a way that cannot be edited"));
         }
         let mark = text.strip_suffix(bare).unwrap_or_default();

@@ -14,7 +14,7 @@ mod secrets;
 pub use client::{ConfigFile, Folders, Source, read, read_at, write};
 pub use document::{Document, Unreadable, unused};
 pub use entry::{EntryShape, HOLD, NotWrapped};
-pub use entry_text::{Format, Malformed, at};
+pub use entry_text::{Format, at};
 pub use expand::{Missing, Names, fill};
 pub use name::{heading, unseen};
 pub use secrets::{conceal_args, conceal_url};

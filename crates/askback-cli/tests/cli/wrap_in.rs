@@ -529,19 +529,19 @@ fn a_file_that_cannot_be_changed_is_left_alone() {
             "codex",
             "user/.codex/config.toml",
             "a = 1\n[mcp_servers.travel\n",
-            "config.toml:2:",
+            "config.toml: this is not TOML, at line 2 column ",
         ),
         (
             "claude",
             "project/.mcp.json",
             "{\n  'hush': 1\n}",
-            ".mcp.json:2:3: this is not JSON",
+            ", at line 2 column 3\n",
         ),
         (
             "goose",
             "settings/goose/config.yaml",
             "a: 1\nb: [hush\n",
-            "config.yaml:3:1: this is not YAML",
+            "config.yaml: this is not YAML, at line 3 column 1",
         ),
         (
             "cursor",
@@ -677,7 +677,7 @@ Codex: ROOT/bin/codex
 Cursor: there is no `cursor` in PATH
   It was not tried which questions it shows by itself.
   It was not tried how long it waits for a call.
-  ! ROOT/user/.cursor/mcp.json:1:2: this is not JSON: Unexpected token in object
+  ! ROOT/user/.cursor/mcp.json: this is not JSON: Unexpected token in object, at line 1 column 2
 
 Not found here: Claude Code, Claude Desktop, Cline, Copilot CLI, fast-agent,
 Gemini CLI, Goose, opencode, Qwen Code, VS Code

@@ -16,7 +16,7 @@ use crate::{
     locate::folders,
     private_file,
     servers::{
-        EntryShape, Folders, Format, Malformed, NotWrapped, Source, Unreadable, at, conceal_args,
+        EntryShape, Folders, Format, NotWrapped, Source, Unreadable, at, conceal_args,
         conceal_url, read_at, write,
     },
     target::Target,
@@ -40,13 +40,10 @@ impl ClientFile {
     pub fn read(source: Source) -> Result<Self, Error> {
         let format = Format::of(&source.path);
         let text = read_at(&source.path).map_err(|error| Error::unread(&source.path, error))?;
-        let whole = format
-            .read(&text)
-            .map_err(|Malformed { line, column, why }| {
-                let file = given(source.path.display());
-                let place = words!("{}:{}:{}: {}", file, line, column, given(why));
-                Error::usage(place).hint("The file was not changed.")
-            })?;
+        let whole = format.read(&text).map_err(|Unreadable(why)| {
+            let file = given(source.path.display());
+            Error::usage(words!("{}: {}", file, given(why))).hint("The file was not changed.")
+        })?;
         Ok(Self {
             source,
             text,
