@@ -199,10 +199,7 @@ impl Repl<'_> {
 
     /// Prints one part of all servers' catalogs, the current server first. Each other server is named, with the
     /// prefix of its names.
-    pub(super) async fn list_all(
-        &mut self,
-        wanted: &'static [CatalogPart],
-    ) -> Result<(), Error> {
+    pub(super) async fn list_all(&mut self, wanted: &'static [CatalogPart]) -> Result<(), Error> {
         let others = self.ask_others(wanted);
         let Session { client, host, .. } = &mut *self.session;
         let own = attend(host, read(client, wanted)).await?;

@@ -27,27 +27,34 @@ use crate::{error::Error, session::Session};
 const EVERY: Duration = Duration::from_secs(1);
 
 fn choose(
-    folders: &mut Vec<PathBuf>,
+    shared: &mut Vec<Root>,
     set: &[String],
     action: Option<&RootsAction>,
 ) -> Result<(), Words> {
+    let roots = |paths: &[String]| {
+        let roots = paths.iter().map(|path| folder::root(Path::new(path)));
+        roots.collect::<Result<Vec<_>, _>>()
+    };
     match action {
-        None => *folders = all(set)?,
-        Some(RootsAction::Clear) => folders.clear(),
-        Some(RootsAction::Add { folders: paths }) => {
-            for path in all(paths)? {
-                if !folders.contains(&path) {
-                    folders.push(path);
+        None => *shared = roots(set)?,
+        Some(RootsAction::Clear) => shared.clear(),
+        Some(RootsAction::Add { folders }) => {
+            for root in roots(folders)? {
+                if !shared.iter().any(|known| known.uri == root.uri) {
+                    shared.push(root);
                 }
             }
         }
-        Some(RootsAction::Remove { folders: paths }) => {
-            for path in paths {
+        Some(RootsAction::Remove { folders }) => {
+            for path in folders {
                 // A folder that no longer exists can be removed, too.
                 let path = fs::canonicalize(path).unwrap_or_else(|_| PathBuf::from(path));
-                let at = folders.iter().position(|it| *it == path);
+                let uri = Url::from_file_path(&path).map(String::from).ok();
+                let at = shared
+                    .iter()
+                    .position(|root| Some(&root.uri) == uri.as_ref());
                 let at = at.ok_or_else(|| words!("{} is not shared", given(path.display())))?;
-                folders.remove(at);
+                shared.remove(at);
             }
         }
     }
@@ -85,16 +92,6 @@ pub(super) async fn folders_changed(
     }
 }
 
-fn all(paths: &[String]) -> Result<Vec<PathBuf>, Words> {
-    let roots = paths.iter().map(|path| folder::root(Path::new(path)));
-    let roots = roots.collect::<Result<Vec<Root>, _>>()?;
-    Ok(roots.iter().filter_map(path_of).collect())
-}
-
-fn path_of(root: &Root) -> Option<PathBuf> {
-    Url::parse(&root.uri).ok()?.to_file_path().ok()
-}
-
 impl Repl<'_> {
     /// Tells the server that its list of folders changed, because some disappeared or appeared again.
     pub(super) fn folders_changed(&mut self, changed: &[(Root, bool)]) {
@@ -122,10 +119,8 @@ impl Repl<'_> {
     ) -> Result<(), Error> {
         if !set.is_empty() || action.is_some() {
             let shared = self.session.host.desk().shared();
-            let mut folders = paths(shared.unwrap_or_default());
-            choose(&mut folders, set, action).map_err(Error::usage)?;
-            let roots = folders.iter().map(|path| folder::root(path));
-            let roots = roots.collect::<Result<_, _>>().map_err(Error::usage)?;
+            let mut roots = shared.unwrap_or_default().to_vec();
+            choose(&mut roots, set, action).map_err(Error::usage)?;
             self.session.host.share(roots);
             self.session.client.roots_changed();
         }
@@ -151,10 +146,6 @@ impl Repl<'_> {
         }
         Ok(())
     }
-}
-
-fn paths(roots: &[Root]) -> Vec<PathBuf> {
-    roots.iter().filter_map(path_of).collect()
 }
 
 fn permitted(permission: Permission) -> &'static str {
@@ -249,9 +240,12 @@ mod tests {
             let changed = changed.map_err(|error| error.as_str().to_owned());
             match expected {
                 Ok(expected) => {
-                    let expected: Vec<_> = words(expected).into_iter().map(PathBuf::from).collect();
+                    let uris = words(expected).into_iter().map(Url::from_file_path);
+                    let uris: Vec<String> = uris.map(|uri| uri.expect("a path").into()).collect();
                     assert_eq!(changed, Ok(()), "{action:?}");
-                    assert_eq!(folders, expected, "{action:?}");
+                    let shared: Vec<String> =
+                        folders.iter().map(|it: &Root| it.uri.clone()).collect();
+                    assert_eq!(shared, uris, "{action:?}");
                 }
                 Err(why) => assert!(changed.is_err_and(|error| error.contains(why)), "{why}"),
             }

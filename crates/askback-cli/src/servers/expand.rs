@@ -234,7 +234,12 @@ mod tests {
     use super::*;
 
     fn value(name: &str) -> Option<String> {
-        let values = [("A", "a"), ("EMPTY", ""), ("NESTED", "${A}"), ("MY_KEY", "k")];
+        let values = [
+            ("A", "a"),
+            ("EMPTY", ""),
+            ("NESTED", "${A}"),
+            ("MY_KEY", "k"),
+        ];
         let value = values.into_iter().find(|(known, _)| *known == name);
         value.map(|(_, value)| value.to_owned())
     }

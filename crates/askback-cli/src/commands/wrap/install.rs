@@ -16,8 +16,8 @@ use crate::{
     locate::folders,
     private_file,
     servers::{
-        EntryShape, Folders, Format, NotWrapped, Source, Unreadable, at, conceal_args,
-        conceal_url, read_at, write,
+        EntryShape, Folders, Format, NotWrapped, Source, Unreadable, at, conceal_args, conceal_url,
+        read_at, write,
     },
     target::Target,
 };
