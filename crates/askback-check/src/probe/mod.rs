@@ -38,9 +38,6 @@ pub(crate) const LINES: usize = 32;
 
 const METHOD_CHARS: usize = 100;
 
-/// After this many unanswered requests in a row, a connection is given up.
-const SILENT: u32 = 3;
-
 pub(crate) const SESSION_ID: &str = "mcp-session-id";
 
 /// The capabilities of a client that can be asked everything.
@@ -76,8 +73,6 @@ pub(crate) struct Probe {
     speaker: Speaker,
     is_begun: bool,
     next: u64,
-    /// The number of unanswered requests in a row; the maximum if the server is gone.
-    silent: u32,
     slowest: Duration,
     pub(crate) asked: Vec<ServerRequest>,
     stderr: Vec<String>,
@@ -139,7 +134,6 @@ impl Way {
             },
             is_begun: false,
             next: 0,
-            silent: 0,
             slowest: Duration::ZERO,
             asked: Vec::new(),
             stderr: Vec::new(),
@@ -204,7 +198,7 @@ impl Probe {
     }
 
     pub(crate) async fn send(&mut self, sent: ProbeRequest) -> Reply {
-        if self.silent >= SILENT || self.bounds.patience.lost().is_some() {
+        if self.bounds.patience.lost().is_some() {
             return Reply::unsent(&sent);
         }
         let is_first = !std::mem::replace(&mut self.is_begun, true);
@@ -232,11 +226,6 @@ impl Probe {
             reply.stderr.extend(stderr);
         }
         self.bounds.patience.note(&reply, is_first);
-        self.silent = match &reply.end {
-            End::Silent(_) => self.silent.saturating_add(1),
-            End::Closed(_) | End::Unreachable(_) if is_process => SILENT,
-            _ => 0,
-        };
         self.note(&mut reply);
         reply
     }
