@@ -42,14 +42,13 @@ pub enum Kind {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Outcome {
-    /// The tool reported an error, or a case of a suite failed.
+    /// The tool reported an error, a case of a suite failed, or a check found a fault.
     pub tool_error: bool,
     pub questions: WorstEnd,
     /// A case of a suite could not be run because of this party, or the user ended a check early.
     pub broken: Option<Kind>,
     /// A part of the server's result cannot be read. The rest was shown.
     pub malformed: bool,
-    pub faulty: bool,
     /// The check needs a sign-in to continue.
     pub unauthorized: bool,
 }
@@ -92,9 +91,7 @@ impl Exit {
                 (WorstEnd::Expected, _) => Self::Done,
                 (WorstEnd::Answered, Some(Kind::Refused)) => Self::Refused,
                 (WorstEnd::Answered, Some(_)) => Self::ToolError,
-                (WorstEnd::Answered, None) if outcome.tool_error || outcome.faulty => {
-                    Self::ToolError
-                }
+                (WorstEnd::Answered, None) if outcome.tool_error => Self::ToolError,
                 (WorstEnd::Answered, None) if outcome.unauthorized => Self::SignIn,
                 (WorstEnd::Answered, None) => Self::Done,
             },
@@ -246,14 +243,14 @@ mod tests {
 
     #[test]
     fn a_found_fault_outweighs_a_missing_sign_in() {
-        for (faulty, unauthorized, exit) in [
+        for (tool_error, unauthorized, exit) in [
             (false, false, Exit::Done),
             (true, false, Exit::ToolError),
             (false, true, Exit::SignIn),
             (true, true, Exit::ToolError),
         ] {
             let outcome = Outcome {
-                faulty,
+                tool_error,
                 unauthorized,
                 ..Outcome::default()
             };

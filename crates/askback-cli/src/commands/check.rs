@@ -104,7 +104,7 @@ pub async fn run(mut args: CheckArgs, outcome: &mut Outcome) -> Result<(), Error
         is_strict: args.strict,
         allowed: args.allow.into_iter().collect(),
     };
-    outcome.faulty = report.is_faulty(&measure);
+    outcome.tool_error = report.is_faulty(&measure);
     outcome.unauthorized = report.wants_sign_in;
     if report.is_interrupted() {
         outcome.broken = Some(Kind::Interrupted);

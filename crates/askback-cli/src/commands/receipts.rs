@@ -49,7 +49,7 @@ pub fn run(args: ReceiptsArgs, outcome: &mut Outcome) -> Result<(), Error> {
         return Ok(out::print_text(key.to_string().into())?);
     }
     let chains = folder.chains().map_err(unreadable)?;
-    outcome.faulty = chains.iter().any(|chain| chain.fault.is_some());
+    outcome.tool_error = chains.iter().any(|chain| chain.fault.is_some());
     if args.json {
         return print_as_json(&chains);
     }

@@ -30,7 +30,7 @@ use askback_host::{
     text::{LocalText, PeerText, Words, given},
     words,
 };
-use tokio::task::{JoinError, JoinSet};
+use tokio::task::{Id, JoinError, JoinSet};
 
 use self::{
     catalog::CatalogPart,
@@ -65,9 +65,8 @@ pub struct Repl<'a> {
     opening: OpeningServers,
     /// Reads of the other servers' lists.
     learning: JoinSet<LearnedCatalog>,
-    /// The number of the latest read of each server. `last_reading` is the highest number.
-    reading: BTreeMap<ServerId, u64>,
-    last_reading: u64,
+    /// The latest read of each server.
+    reading: BTreeMap<ServerId, Id>,
     background: Background,
     /// Whether the front end has the current completions.
     is_offered: bool,
@@ -78,7 +77,7 @@ enum News {
     Opened(OpenedServer),
     Changed(BTreeSet<ServerId>),
     /// The lists of a server were read, or the read panicked.
-    Learned(Result<LearnedCatalog, JoinError>),
+    Learned(Result<(Id, LearnedCatalog), JoinError>),
     Ended(BackgroundEnd),
     Files(ChangedFiles),
     Folders(Vec<(Root, bool)>),
@@ -100,7 +99,6 @@ impl<'a> Repl<'a> {
             opening: OpeningServers::default(),
             learning: JoinSet::new(),
             reading: BTreeMap::new(),
-            last_reading: 0,
             background: Background::default(),
             is_offered: false,
             session,
@@ -231,7 +229,7 @@ impl<'a> Repl<'a> {
                 tokio::select! {
                     Some(opened) = opening.next() => News::Opened(opened),
                     changed = lists.next() => News::Changed(changed),
-                    Some(learned) = learning.join_next() => News::Learned(learned),
+                    Some(learned) = learning.join_next_with_id() => News::Learned(learned),
                     ended = background.next() => News::Ended(ended),
                     changed = servers::files_changed(&mut self.files) => News::Files(changed),
                     changed = client::folders_changed(shared.unwrap_or_default(), there) => News::Folders(changed),

@@ -17,6 +17,7 @@ use askback_host::{
     text::{LocalText, given},
     words,
 };
+use tokio::task::Id;
 
 use super::{
     Repl, attend,
@@ -36,8 +37,8 @@ pub(super) struct Other {
     pub(super) known: ServerState,
 }
 
-/// The lists from the read with this number, or why the read failed.
-pub(super) type LearnedCatalog = (ServerId, u64, Result<Catalog, ClientError>);
+/// The lists of a server, or why they could not be read.
+pub(super) type LearnedCatalog = (ServerId, Result<Catalog, ClientError>);
 
 impl Repl<'_> {
     /// Adds servers next to the current one. Some are still connecting.
@@ -208,13 +209,9 @@ impl Repl<'_> {
         let Some(client) = self.there(server).cloned() else {
             return;
         };
-        self.last_reading = self.last_reading.saturating_add(1);
-        let number = self.last_reading;
-        self.reading.insert(server, number);
-        self.learning.spawn(async move {
-            let lists = catalog::read(&client, &[]).await;
-            (server, number, lists)
-        });
+        let reading = async move { (server, catalog::read(&client, &[]).await) };
+        let reading = self.learning.spawn(reading);
+        self.reading.insert(server, reading.id());
     }
 
     /// Reads changed lists again. A server that disconnected is started only by a command.
@@ -231,8 +228,8 @@ impl Repl<'_> {
     }
 
     /// Stores the lists of a server. Without them there are only fewer completions.
-    pub(super) fn learned(&mut self, (server, number, lists): LearnedCatalog) {
-        if self.reading.get(&server) != Some(&number) {
+    pub(super) fn learned(&mut self, (reading, (server, lists)): (Id, LearnedCatalog)) {
+        if self.reading.get(&server) != Some(&reading) {
             return;
         }
         self.reading.remove(&server);

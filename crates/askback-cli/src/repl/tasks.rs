@@ -82,18 +82,13 @@ impl Repl<'_> {
             calling: sent.is_pending().then_some(calling),
             end: None,
         };
-        self.enlist(number, begun);
+        let calls = &mut self.background.0;
+        calls.retain(|number, _| tasks.get(*number).is_some());
+        calls.insert(number, begun);
         if let Poll::Ready(end) = sent {
             self.ended((number, end));
         }
         Ok(())
-    }
-
-    pub(super) fn enlist(&mut self, number: u32, begun: BackgroundCall) {
-        let tasks = self.session.tasks();
-        let known = |number: &u32, _: &mut BackgroundCall| tasks.get(*number).is_some();
-        self.background.0.retain(known);
-        self.background.0.insert(number, begun);
     }
 
     pub(super) fn ended(&mut self, (number, end): BackgroundEnd) {

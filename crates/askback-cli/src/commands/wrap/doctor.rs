@@ -78,7 +78,7 @@ fn put(
                 }
             }
             Err(error) => {
-                outcome.faulty = true;
+                outcome.tool_error = true;
                 page.line(words!("  ! {}", error.message));
             }
         }
@@ -171,12 +171,12 @@ fn put_entry(
             client.title()
         ));
     }
-    outcome.faulty |= !problems.is_empty();
+    outcome.tool_error |= !problems.is_empty();
     for problem in problems {
         page.line(words!("      ! {}", problem));
     }
     if let Err(error) = policy {
-        outcome.faulty = true;
+        outcome.tool_error = true;
         page.line(words!(
             "      ! it does not start, because {}",
             error.message
