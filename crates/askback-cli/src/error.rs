@@ -160,6 +160,13 @@ impl Error {
         )
     }
 
+    /// Puts what the error is about before the message.
+    #[must_use]
+    pub fn about(mut self, what: impl Into<Words>) -> Self {
+        self.message = words!("{}: {}", what.into(), self.message);
+        self
+    }
+
     #[must_use]
     pub fn hint(mut self, hint: impl Into<Words>) -> Self {
         self.hints.push(hint.into());

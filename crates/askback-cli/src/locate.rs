@@ -211,11 +211,7 @@ impl TargetArgs {
                 Ok(target) => targets.push(target),
                 Err(why) => {
                     let mut page = out::stderr_page();
-                    let told = Error {
-                        message: words!("{}: {}", heading(&name), why.message.clone()),
-                        ..why.clone()
-                    };
-                    told.put_below(&mut page);
+                    why.clone().about(heading(&name)).put_below(&mut page);
                     out::tell(&mut page);
                     first.get_or_insert(why);
                 }
@@ -363,7 +359,7 @@ impl ServerFile {
     fn target(self, name: &str, folders: &Folders) -> Result<Target, Error> {
         let (folder, project) = self.folders(name, folders);
         let path = &self.path;
-        let in_file = |error| within(path, error);
+        let in_file = |error: Error| error.about(given(path.display()));
         let listed = ListedServer::find(&self.document, name, path, &folder, project.as_deref());
         let listed = listed.map_err(in_file)?;
         let is_told = match &self.found {
@@ -383,7 +379,10 @@ fn read(
     here: &Path,
 ) -> Result<Document, Error> {
     let read = Document::read(text, path, shape, Some(here));
-    read.map_err(|error| within(path, unreadable(error)))
+    read.map_err(|Unreadable(why)| {
+        let error = Error::usage("it is not a file of servers:").quoting(why);
+        error.about(given(path.display()))
+    })
 }
 
 enum Meaning {
@@ -518,10 +517,6 @@ pub fn folders() -> Result<Folders, Error> {
     })
 }
 
-fn unreadable(Unreadable(why): Unreadable) -> Error {
-    Error::usage("it is not a file of servers:").quoting(why)
-}
-
 pub fn find_upward(folder: &Path) -> Option<PathBuf> {
     folder
         .ancestors()
@@ -531,13 +526,6 @@ pub fn find_upward(folder: &Path) -> Option<PathBuf> {
 
 /// Client folders within a project folder.
 const OF_CLIENTS: [&str; 5] = [".codex", ".cursor", ".gemini", ".qwen", ".vscode"];
-
-fn within(file: &Path, error: Error) -> Error {
-    Error {
-        message: words!("{}: {}", given(file.display()), error.message),
-        ..error
-    }
-}
 
 #[cfg(test)]
 mod tests {

@@ -32,7 +32,7 @@ use askback_host::{
 };
 use tokio::time::sleep;
 
-pub use self::several::{Connection, OpenedServer, OpeningServers, State, of_server};
+pub use self::several::{Connection, OpenedServer, OpeningServers, State};
 use self::several::{Room, tell_of};
 use crate::{
     client_error::{self, told},

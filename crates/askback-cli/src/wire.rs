@@ -16,7 +16,6 @@ use askback_host::{
     wire::{self, News, Row, SharedWire, Wire},
     words,
 };
-use url::Url;
 
 use crate::{
     error::Error,
@@ -38,15 +37,10 @@ pub struct WireLog {
     began: Instant,
     /// The size limit of a trace file, in bytes.
     trace_bytes: usize,
-    /// The trace file, once a connection has opened it.
-    traced: Arc<Mutex<Option<SharedTrace>>>,
     /// Where messages are shown as they arrive, if anywhere.
     sink: Arc<Mutex<Option<Sink>>>,
     shared: SharedWire,
 }
-
-/// A trace file that connections share. `None` once it ended.
-type SharedTrace = Arc<Mutex<Option<TraceFile>>>;
 
 pub type Observer = Arc<dyn Fn(WireEvent<'_>) + Send + Sync>;
 
@@ -54,8 +48,8 @@ pub type Observer = Arc<dyn Fn(WireEvent<'_>) + Send + Sync>;
 enum Sink {
     Relay(Relay),
     Stderr,
-    /// Into a file, until it is full or a write fails.
-    File(SharedTrace, Relay),
+    /// Into a file that connections share. `None` once it is full or a write failed.
+    File(Option<TraceFile>, Relay),
 }
 
 #[derive(Debug)]
@@ -81,14 +75,9 @@ pub fn as_written(observer: Observer, target: &Target) -> Observer {
     let Reach::Address(address) = &target.reach else {
         return observer;
     };
-    let (Ok(mut sent), Some(written)) = (Url::parse(&address.url), &address.written) else {
+    let (Some(sent), Some(written)) = (target.reach.endpoint(), &address.written) else {
         return observer;
     };
-    // The query is not shown.
-    sent.set_query(None);
-    sent.set_fragment(None);
-    let _ = sent.set_username("");
-    let _ = sent.set_password(None);
     let end = written.find(['?', '#']).unwrap_or(written.len());
     let mut written = written[..end].to_owned();
     if let Some((scheme, rest)) = written.split_once("://")
@@ -115,7 +104,6 @@ impl WireLog {
         Self {
             began: Instant::now(),
             trace_bytes: limits.host.trace_bytes,
-            traced: Arc::default(),
             sink: Arc::default(),
             shared: SharedWire::new(wire),
         }
@@ -123,12 +111,20 @@ impl WireLog {
 
     /// Returns the observer that stores messages and writes them to the trace.
     pub fn observer(&self, trace: Option<&Trace>, relay: &Relay) -> Result<Observer, Error> {
-        *lock(&self.sink) = match trace {
+        let mut sink = lock(&self.sink);
+        *sink = match trace {
             None => None,
             Some(Trace::Shown) => Some(Sink::Relay(relay.clone())),
             Some(Trace::Told) => Some(Sink::Stderr),
-            Some(Trace::File(path)) => Some(Sink::File(self.traced(path)?, relay.clone())),
+            Some(Trace::File(path)) => {
+                let file = match sink.take() {
+                    Some(Sink::File(file, _)) => file,
+                    _ => Some(self.trace_file(path)?),
+                };
+                Some(Sink::File(file, relay.clone()))
+            }
         };
+        drop(sink);
         // A new connection must not continue the previous one's entries.
         self.lock().disconnected();
         let log = self.clone();
@@ -142,12 +138,7 @@ impl WireLog {
         }))
     }
 
-    /// The trace file. Opened by the first connection.
-    fn traced(&self, path: &Path) -> Result<SharedTrace, Error> {
-        let mut traced = lock(&self.traced);
-        if let Some(traced) = &*traced {
-            return Ok(Arc::clone(traced));
-        }
+    fn trace_file(&self, path: &Path) -> Result<TraceFile, Error> {
         // A device or pipe keeps nothing that could be overwritten.
         let is_stream = path.metadata().is_ok_and(|found| !found.is_file());
         let file = match is_stream {
@@ -156,8 +147,7 @@ impl WireLog {
         };
         let file = file.map_err(|error| Error::unwritten(path, &error))?;
         let (most, left) = (self.trace_bytes, self.trace_bytes);
-        let file = Arc::new(Mutex::new(Some(TraceFile { file, most, left })));
-        Ok(Arc::clone(traced.insert(file)))
+        Ok(TraceFile { file, most, left })
     }
 
     /// Returns the stored messages, for front ends.
@@ -195,8 +185,7 @@ impl Sink {
                 out::tell(&mut page);
             }
             Self::File(file, relay) => {
-                let mut file = lock(file);
-                let Some(open) = &mut *file else { return };
+                let Some(open) = file else { return };
                 let (News::Message(entry) | News::Head(entry)) = news;
                 let line = wire::line(began, entry) + "\n";
                 if let Err(why) = open.write(&line) {

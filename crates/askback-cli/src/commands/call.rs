@@ -85,27 +85,9 @@ pub struct CallArgs {
     session: SessionArgs,
 }
 
-impl CallArgs {
-    /// Takes the server from the words if one of them names it.
-    ///
-    /// # Errors
-    ///
-    /// A usage error if that means no server.
-    pub(super) fn named(mut self) -> Result<Self, Error> {
-        self.session
-            .target
-            .take_server(&mut self.tool, &mut self.arguments)?;
-        Ok(self)
-    }
-}
-
-/// Runs the command.
-///
-/// # Errors
-///
-/// Fails with the error that ended it early; the outcome so far is in `outcome`.
 pub async fn run(mut args: CallArgs, outcome: &mut Outcome) -> Result<(), Error> {
-    args = args.named()?;
+    let target = &mut args.session.target;
+    target.take_server(&mut args.tool, &mut args.arguments)?;
     let arguments = args::parse(&args.arguments)?;
     let target = args.session.target()?;
     let answers = answers(args.answers.as_deref())?;

@@ -1,6 +1,6 @@
 //! `askback check` finds why a server cannot be used, and what it does wrong.
 
-use std::{future::pending, time::Duration};
+use std::time::Duration;
 
 use askback::Revision;
 use askback_check::{Measure, NamedTool, Scope, UnknownName, report::listed, rules};
@@ -13,7 +13,7 @@ use askback_host::{
 use serde_json::Value;
 use tokio::time::timeout;
 
-use super::print_as_json;
+use super::{print_as_json, serve::interrupt};
 use crate::{
     args,
     error::{Error, Kind, Outcome},
@@ -96,7 +96,7 @@ pub async fn run(mut args: CheckArgs, outcome: &mut Outcome) -> Result<(), Error
         note(duration_words());
     }
     let held = Interrupts::hold();
-    let checking = askback_check::check(&way, &bounds, &scope, note, interruption());
+    let checking = askback_check::check(&way, &bounds, &scope, note, interrupt());
     let report = timeout(WHOLE, checking).await.map_err(|_| given_up())?;
     drop(held);
     let report = report.map_err(misnamed)?;
@@ -123,14 +123,6 @@ fn duration_words() -> Words {
         "A small server takes 20 to 50 s, and no check more than about {} minutes. Ctrl-C shows what was found so far.",
         TRIED.as_secs().div_ceil(60)
     )
-}
-
-/// Ends at the first Ctrl-C.
-async fn interruption() {
-    if tokio::signal::ctrl_c().await.is_err() {
-        // Ctrl-C cannot be observed here, so it ends the process as usual.
-        pending::<()>().await;
-    }
 }
 
 /// Reads tool names, each followed by its arguments. Without a schema, a value is a text unless it is given as JSON.

@@ -105,7 +105,7 @@ pub async fn run(args: ServeArgs) -> Result<(), Error> {
     };
     match listener {
         Some(listener) => serve_http(&server, listener, sse, &protecting, kept).await,
-        None => server.serve_stdio().await.map_err(broken),
+        None => server.serve_stdio().await.map_err(failed),
     }
 }
 
@@ -160,7 +160,7 @@ async fn serve_http(
     protecting: &Protecting,
     kept: Words,
 ) -> Result<(), Error> {
-    let address = listener.local_addr().map_err(broken)?;
+    let address = listener.local_addr().map_err(failed)?;
     let url = format!("http://{address}/mcp");
     let protection = protecting.protection(&url)?;
     let has_tokens = protection.is_some();
@@ -188,10 +188,11 @@ async fn serve_http(
     endpoint
         .serve_until(listener, interrupted)
         .await
-        .map_err(broken)
+        .map_err(failed)
 }
 
-async fn interrupt() {
+/// Waits for Ctrl-C. If it cannot be observed here, it ends the process as usual.
+pub(super) async fn interrupt() {
     if tokio::signal::ctrl_c().await.is_err() {
         std::future::pending::<()>().await;
     }
@@ -235,10 +236,6 @@ fn made(folder: PathBuf) -> Result<PathBuf, Error> {
             given(error)
         ))),
     }
-}
-
-fn broken(error: io::Error) -> Error {
-    failed(error)
 }
 
 fn failed(why: impl std::fmt::Display) -> Error {

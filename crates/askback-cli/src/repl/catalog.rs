@@ -24,7 +24,7 @@ use tokio::task::JoinSet;
 use super::{Repl, attend, grammar::HELP, line};
 use crate::{
     error::Error,
-    session::{Session, State, failed, of_server},
+    session::{Session, State, failed},
 };
 
 impl Repl<'_> {
@@ -246,7 +246,7 @@ impl Repl<'_> {
 
     fn tell_failed(&mut self, server: &str, error: ClientError) {
         let name = given(server).short();
-        of_server(name, &failed(error)).put_below(self.page());
+        failed(error).about(name).put_below(self.page());
     }
 
     fn tell_absent(&mut self) {

@@ -29,7 +29,7 @@ use super::{
 use crate::{
     error::{Error, Kind},
     files::{ChangedFiles, WatchedFiles},
-    session::{Connection, OpenedServer, OpeningServers, Session, State, of_server},
+    session::{Connection, OpenedServer, OpeningServers, Session, State},
 };
 
 pub(super) struct Other {
@@ -174,7 +174,7 @@ impl Repl<'_> {
                 let words = words!("{}: connected, {}", name, given(client.revision()));
                 host.page().say(Style::Plain, words);
             }
-            Err(error) => of_server(name, error).put_below(host.page()),
+            Err(error) => error.clone().about(name).put_below(host.page()),
         }
         if let Some(other) = self.others.get_mut(at) {
             other.connection.settle(host, opened);

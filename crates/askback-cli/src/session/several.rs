@@ -15,7 +15,7 @@ use askback_host::{
     relay::{Relay, ServerId, claims},
     remarks::StderrMode,
     tasks::Tasks,
-    text::{Clock, LocalText, Words, given, told_apart},
+    text::{Clock, Words, given, told_apart},
     words,
 };
 use tokio::task::JoinSet;
@@ -260,13 +260,6 @@ fn waiting_for(host: &Host, connections: &[Connection], awaits_all: bool) -> Wor
     words!("Waiting for {} to answer…", given(names).short())
 }
 
-pub fn of_server(name: LocalText, error: &Error) -> Error {
-    Error {
-        message: words!("{}: {}", name, error.message.clone()),
-        ..error.clone()
-    }
-}
-
 impl OpeningServers {
     pub fn begin(&mut self, connection: &mut Connection) {
         let server = connection.server;
@@ -342,12 +335,12 @@ impl Session {
                 for other in &connections {
                     if let State::Failed(error) = &other.state {
                         let name = given(&host.asker(other.server).name).short();
-                        of_server(name, error).put_below(host.page());
+                        error.clone().about(name).put_below(host.page());
                     }
                 }
                 host.flush();
                 let name = given(&host.asker(chosen.server).name).short();
-                Err(of_server(name, error))
+                Err(error.clone().about(name))
             }
         }
     }
