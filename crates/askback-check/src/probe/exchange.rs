@@ -384,37 +384,4 @@ mod tests {
             check(&seven, None, noise, false, "noise");
         }
     }
-
-    #[test]
-    fn each_fault_of_a_message_is_found() {
-        for (message, expected) in [
-            (r#"{"jsonrpc":"2.0","id":7,"result":{}}"#, None),
-            (r#"{"jsonrpc":"2.0","id":null,"error":{}}"#, None),
-            (r#"{"jsonrpc":"2.0","method":"a"}"#, None),
-            (r#"{"jsonrpc":"2.0","id":8,"result":{}}"#, None),
-            (r#"{"id":7,"result":{}}"#, Some(Fault::VERSION)),
-            (r#"{"jsonrpc":2.0,"method":"a"}"#, Some(Fault::VERSION)),
-            (
-                r#"{"jsonrpc":"1.0","id":7,"error":{}}"#,
-                Some(Fault::VERSION),
-            ),
-            (
-                r#"{"jsonrpc":"2.0","id":7,"result":{},"error":{}}"#,
-                Some(Fault::BOTH),
-            ),
-            (r#"{"jsonrpc":"2.0","id":7}"#, Some(Fault::NEITHER)),
-            (
-                r#"{"jsonrpc":"2.0","id":"7","result":{}}"#,
-                Some(Fault::OTHER_ID),
-            ),
-            (
-                r#"{"jsonrpc":"2.0","id":7.0,"result":{}}"#,
-                Some(Fault::OTHER_ID),
-            ),
-        ] {
-            let read: Value = serde_json::from_str(message).expect("it is JSON");
-            let found: Vec<_> = Fault::of(&read, Some(&json!(7))).collect();
-            assert_eq!(found, Vec::from_iter(expected), "{message}");
-        }
-    }
 }
