@@ -465,20 +465,11 @@ impl Repl<'_> {
             return Ok(());
         }
         page.note(Style::Dim, words!("{} changed.", changed.words()));
-        let mut restarted = self.restart().await;
-        let has_called = self.known.last.is_some() && restarted.is_ok();
-        if has_called
-            && self
-                .files
-                .as_ref()
-                .is_some_and(WatchedFiles::may_call_again)
-        {
-            restarted = self.again().await;
-        } else if has_called {
-            let words = "The last call was made again several times by itself, so it waits for you: /again makes it.";
-            self.page().note(Style::Plain, words);
+        self.restart().await?;
+        match self.known.last {
+            Some(_) => self.again().await,
+            None => Ok(()),
         }
-        restarted
     }
 }
 
