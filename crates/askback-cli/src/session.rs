@@ -106,10 +106,10 @@ pub struct SessionArgs {
     models: ModelArgs,
     /// Keep the messages, so that they can be shown later.
     #[arg(skip)]
-    keeps_wire: bool,
+    pub(crate) keeps_wire: bool,
     /// Speak an older revision to a server that is known to ask in it only.
     #[arg(skip)]
-    asks_in_known: bool,
+    pub(crate) asks_in_known: bool,
     /// The server is built when it is started.
     #[arg(skip)]
     pub(crate) builds: bool,
@@ -118,7 +118,7 @@ pub struct SessionArgs {
     log: Option<WireLog>,
     /// Show the questions on a page in a browser, too.
     #[arg(skip)]
-    on_page: bool,
+    pub(crate) on_page: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -168,12 +168,6 @@ impl SessionArgs {
     }
 
     #[must_use]
-    pub fn to(mut self, target: TargetArgs) -> Self {
-        self.target = target;
-        self
-    }
-
-    #[must_use]
     pub fn speaking(mut self, revision: Revision) -> Self {
         self.protocol = Speaks(Protocol::Only(revision));
         self
@@ -195,28 +189,6 @@ impl SessionArgs {
         Ok(targets)
     }
 
-    pub fn name_by(&mut self, words: &mut Vec<String>) -> Result<(), Error> {
-        self.target.name_by(words)
-    }
-
-    pub fn named(mut self, word: Option<String>) -> Result<Self, Error> {
-        self.target.name_by_all(word.into_iter().collect())?;
-        Ok(self)
-    }
-
-    /// Speaks an older revision to a server that is known to ask only in that.
-    #[must_use]
-    pub fn asking_in_known(mut self) -> Self {
-        self.asks_in_known = true;
-        self
-    }
-
-    #[must_use]
-    pub fn keeping_wire(mut self) -> Self {
-        self.keeps_wire = true;
-        self
-    }
-
     /// Shows the messages of all sessions with these options, in order.
     #[must_use]
     pub fn traced(mut self, trace: Trace) -> Self {
@@ -225,13 +197,6 @@ impl SessionArgs {
             trace => trace,
         });
         self.log = Some(WireLog::new(&self.limits()));
-        self
-    }
-
-    /// Also shows the questions on a page in a browser, if `on_page` is set.
-    #[must_use]
-    pub fn on_page(mut self, on_page: bool) -> Self {
-        self.on_page = on_page;
         self
     }
 

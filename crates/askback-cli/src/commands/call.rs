@@ -95,11 +95,9 @@ pub async fn run(mut args: CallArgs, outcome: &mut Outcome) -> Result<(), Error>
     let recorder = recorder
         .map(|file| Recorder::new(file, &target))
         .transpose()?;
-    let mut options = args.session.clone().asking_in_known();
-    if recorder.is_some() {
-        options = options.keeping_wire();
-    }
-    let mut session = Session::open(target, &options, answers).await?;
+    args.session.asks_in_known = true;
+    args.session.keeps_wire = recorder.is_some();
+    let mut session = Session::open(target, &args.session, answers).await?;
     let called = call(&mut session, &args, arguments, recorder, outcome).await;
     outcome.questions = session.host.ended();
     session.close().await;

@@ -27,7 +27,8 @@ pub async fn run(outcome: &mut Outcome) -> Result<(), Error> {
     let serve = ["serve", "travel"].map(str::to_owned);
     let mut target = Target::child(&program.to_string_lossy(), &serve);
     target.name = "travel".to_owned();
-    let args = SessionArgs::default().keeping_wire();
+    let mut args = SessionArgs::default();
+    args.keeps_wire = true;
     let mut session = Session::open(target, &args, Answers::Person).await?;
     welcome(session.host.page());
     let mut repl = Repl::new(&mut session);

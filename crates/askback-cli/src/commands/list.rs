@@ -43,7 +43,7 @@ pub async fn run(mut args: ListArgs) -> Result<(), Error> {
     if let Some(at) = args.words.iter().position(is_server) {
         // The server may be given before or after the kinds.
         args.words[..=at].rotate_right(1);
-        args.session.name_by(&mut args.words)?;
+        args.session.target.name_by(&mut args.words)?;
     }
     let parts = args.words.iter().map(|word| part(word));
     let mut parts = parts.collect::<Result<Vec<_>, _>>()?;

@@ -76,8 +76,8 @@ impl OpenArgs {
 pub async fn run(mut args: OpenArgs, outcome: &mut Outcome) -> Result<(), Error> {
     out::speak_at_terminal();
     let word = args.target.take();
-    let named = args.session.named(word.clone());
-    let named = named.map_err(|error| {
+    let words = word.iter().cloned().collect();
+    args.session.target.name_by_all(words).map_err(|error| {
         let commands = commands();
         let commands: Vec<_> = commands.iter().map(String::as_str).collect();
         let near = word.and_then(|word| misplaced::near(&word, &commands));
@@ -89,7 +89,9 @@ pub async fn run(mut args: OpenArgs, outcome: &mut Outcome) -> Result<(), Error>
             None => error.hint("`askback help` lists the commands."),
         }
     })?;
-    args.session = named.asking_in_known().on_page(args.web);
+    args.session.asks_in_known = true;
+    args.session.keeps_wire = true;
+    args.session.on_page = args.web;
     let mut targets = args.session.targets(args.all)?;
     if targets.len() > 1 {
         return several(args, targets, outcome).await;
@@ -98,7 +100,7 @@ pub async fn run(mut args: OpenArgs, outcome: &mut Outcome) -> Result<(), Error>
         return Err(Error::usage("no server is named"));
     };
     let files = args.files(&target)?;
-    let mut session_args = args.session.keeping_wire();
+    let mut session_args = args.session;
     session_args.builds = files.is_some();
     let recorder = args.record.as_deref();
     let mut recorder = recorder
@@ -133,7 +135,7 @@ async fn several(
         ));
     }
     let first = targets.remove(0);
-    let session_args = args.session.keeping_wire();
+    let session_args = args.session;
     let (mut session, others, opening) =
         Session::open_several(first, targets, &session_args).await?;
     let mut repl = Repl::new(&mut session).beside(others, opening);

@@ -72,7 +72,7 @@ enum Change {
 }
 
 pub async fn run(mut args: WatchArgs) -> Result<(), Error> {
-    args.session.name_by(&mut args.uris)?;
+    args.session.target.name_by(&mut args.uris)?;
     if let Some(word) = args.uris.iter().find(|word| !word.contains(':')) {
         let error = Error::usage(words!("`{}` is not the URI of a resource", given(word)));
         return Err(

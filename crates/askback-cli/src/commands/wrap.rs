@@ -310,7 +310,8 @@ pub async fn run(mut args: WrapArgs, outcome: &mut Outcome) -> Result<(), Error>
     }
     add_headers(&mut args.target, &args.header_env)?;
     let options = args.options()?;
-    let session = SessionArgs::new(args.sign_in, None).to(args.target);
+    let mut session = SessionArgs::new(args.sign_in, None);
+    session.target = args.target;
     let mut target = session.target()?;
     if let Some(path) = &args.bundle {
         let program = env::current_exe();
