@@ -130,12 +130,9 @@ impl Role {
     /// A known client as a server sees it: its name, its revision and what it declares. It takes every form, even if
     /// its user would not see all fields.
     pub fn as_seen_by_servers(client: &'static KnownClient) -> Self {
-        let declared = Ability::ALL.into_iter().filter(|ability| {
-            client.can(*ability) || matches!(ability, Ability::Numbers | Ability::Lists)
+        let unable = Ability::ALL.into_iter().filter(|ability| {
+            !client.can(*ability) && !matches!(ability, Ability::Numbers | Ability::Lists)
         });
-        let declared: Vec<_> = declared.collect();
-        let unable = Ability::ALL.into_iter();
-        let unable = unable.filter(|ability| !declared.contains(ability));
         let role = Self {
             client: Some(client.name),
             introduces_itself: true,

@@ -93,11 +93,20 @@ pub async fn run(mut args: CheckArgs, outcome: &mut Outcome) -> Result<(), Error
     };
     note(words!("Looking at {}…", given(&target.name).short()));
     if !args.quick {
-        note(duration_words());
+        note(words!(
+            "A small server takes 20 to 50 s, and no check more than about {} minutes. Ctrl-C shows what was found so far.",
+            TRIED.as_secs().div_ceil(60)
+        ));
     }
     let held = Interrupts::hold();
     let checking = askback_check::check(&way, &bounds, &scope, note, interrupt());
-    let report = timeout(WHOLE, checking).await.map_err(|_| given_up())?;
+    let report = timeout(WHOLE, checking).await.map_err(|_| {
+        let seconds = WHOLE.as_secs();
+        let words = words!("the check of the server did not finish within {} s", seconds);
+        Error::new(Kind::Connection, words).hint(
+            "Try one revision at a time with --protocol, or wait less for each answer with --timeout.",
+        )
+    })?;
     drop(held);
     let report = report.map_err(misnamed)?;
     let measure = Measure {
@@ -115,14 +124,6 @@ pub async fn run(mut args: CheckArgs, outcome: &mut Outcome) -> Result<(), Error
     let mut page = out::stdout_page();
     report.put(&mut page, args.all, &measure);
     Ok(out::print(&page.take())?)
-}
-
-/// Says how long a check may take, and how to end it early.
-fn duration_words() -> Words {
-    words!(
-        "A small server takes 20 to 50 s, and no check more than about {} minutes. Ctrl-C shows what was found so far.",
-        TRIED.as_secs().div_ceil(60)
-    )
 }
 
 /// Reads tool names, each followed by its arguments. Without a schema, a value is a text unless it is given as JSON.
@@ -149,16 +150,6 @@ fn named(words: &[String]) -> Result<Vec<NamedTool>, Error> {
         });
     }
     Ok(tools)
-}
-
-fn given_up() -> Error {
-    let words = words!(
-        "the check of the server did not finish within {} s",
-        WHOLE.as_secs()
-    );
-    Error::new(Kind::Connection, words).hint(
-        "Try one revision at a time with --protocol, or wait less for each answer with --timeout.",
-    )
 }
 
 fn misnamed(misnamed: UnknownName) -> Error {

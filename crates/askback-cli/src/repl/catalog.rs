@@ -217,7 +217,10 @@ impl Repl<'_> {
                         put(page, &lists, wanted);
                     })?;
                 }
-                Err(error) => self.tell_failed(&server, error),
+                Err(error) => {
+                    let error = failed(error).about(given(&server).short());
+                    error.put_below(self.page());
+                }
             }
         }
         self.tell_absent();
@@ -242,11 +245,6 @@ impl Repl<'_> {
             let listed = listed.into_iter();
             listed.map(|(_, name, lists)| (name, lists)).collect()
         }
-    }
-
-    fn tell_failed(&mut self, server: &str, error: ClientError) {
-        let name = given(server).short();
-        failed(error).about(name).put_below(self.page());
     }
 
     fn tell_absent(&mut self) {

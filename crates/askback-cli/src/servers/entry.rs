@@ -1,10 +1,11 @@
 //! The entry of a server in a client's file, and the same entry started with `askback wrap`.
 
-use std::{ffi::OsStr, path::Path};
+use std::{convert::Infallible, ffi::OsStr, path::Path};
 
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
+use super::expand::each_text;
 use crate::environment;
 
 /// The keys of a server entry in a client's files.
@@ -140,10 +141,14 @@ impl EntryShape {
             return Some(entry.clone());
         };
         let mut server = members.clone();
-        match self.variable {
-            None => {}
-            Some("$") => change_texts(&mut server, &braced),
-            Some(begin) => change_texts(&mut server, &|text| text.replace(begin, "${")),
+        for value in server.values_mut().filter(|_| self.variable.is_some()) {
+            let Ok(()) = each_text(value, &mut |text| {
+                *text = match self.variable {
+                    Some("$") => braced(text),
+                    begin => text.replace(begin.unwrap_or("${"), "${"),
+                };
+                Ok::<_, Infallible>(())
+            });
         }
         let (member, process) = self.kind.unwrap_or(("type", "stdio"));
         if let Some(kind) = server.remove(member) {
@@ -412,21 +417,6 @@ fn rename(server: &mut Map<String, Value>, names: &[(&str, &str)]) {
             server.insert((*to).to_owned(), value);
         }
     }
-}
-
-/// Changes each text in the values of an object.
-fn change_texts(members: &mut Map<String, Value>, change: &impl Fn(&str) -> String) {
-    fn change_in(value: &mut Value, change: &impl Fn(&str) -> String) {
-        match value {
-            Value::String(text) => *text = change(text),
-            Value::Array(values) => values.iter_mut().for_each(|it| change_in(it, change)),
-            Value::Object(members) => change_texts(members, change),
-            Value::Null | Value::Bool(_) | Value::Number(_) => {}
-        }
-    }
-    members
-        .values_mut()
-        .for_each(|value| change_in(value, change));
 }
 
 /// Writes `$VAR` as `${VAR}`.

@@ -82,22 +82,24 @@ fn walk(
     server: &mut Value,
     each: &mut impl FnMut(&mut String) -> Result<(), Missing>,
 ) -> Result<(), Missing> {
-    fn within(
-        value: &mut Value,
-        each: &mut impl FnMut(&mut String) -> Result<(), Missing>,
-    ) -> Result<(), Missing> {
-        match value {
-            Value::String(text) => each(text),
-            Value::Array(values) => values.iter_mut().try_for_each(|value| within(value, each)),
-            Value::Object(members) => members.values_mut().try_for_each(|it| within(it, each)),
-            Value::Null | Value::Bool(_) | Value::Number(_) => Ok(()),
-        }
-    }
     let mut members = MEMBERS.into_iter();
     members.try_for_each(|member| match server.get_mut(member) {
-        Some(value) => within(value, each),
+        Some(value) => each_text(value, each),
         None => Ok(()),
     })
+}
+
+/// Calls a function with each text in a value.
+pub(super) fn each_text<E>(
+    value: &mut Value,
+    each: &mut impl FnMut(&mut String) -> Result<(), E>,
+) -> Result<(), E> {
+    match value {
+        Value::String(text) => each(text),
+        Value::Array(values) => values.iter_mut().try_for_each(|it| each_text(it, each)),
+        Value::Object(members) => members.values_mut().try_for_each(|it| each_text(it, each)),
+        Value::Null | Value::Bool(_) | Value::Number(_) => Ok(()),
+    }
 }
 
 /// Replaces the variables of an entry. `project` is the project folder.
