@@ -2,19 +2,25 @@
 
 use std::{
     cell::{Cell, RefCell},
+    fs::File,
+    future::pending,
     io::Write,
     path::{Path, PathBuf},
-    time::Instant,
+    time::{Duration, Instant},
 };
 
 use askback::Revision;
 use askback_host::{
-    page::{Rows, out},
-    text::given,
+    page::{
+        Rows, Style,
+        out::{self, Unwritten},
+    },
+    text::{Words, given},
     words,
 };
 use futures_util::future::try_join_all;
 use serde_json::value::RawValue;
+use tokio::time::interval;
 
 use crate::{
     error::{Error, Outcome},
@@ -28,7 +34,7 @@ use crate::{
         clients,
         file::{Action, Suite},
         report::{self, Format, Report},
-        run::{Runner, Verdict, plan},
+        run::{PlannedRun, Runner, Verdict, plan},
     },
     target::Target,
     wire::Trace,
@@ -54,7 +60,10 @@ cases:
 A path begins in the folder of the suite, and the server is started there.";
 
 /// How many failed cases are shown if the suite is repeated.
-const SHOWN: u32 = 10;
+const SHOWN: usize = 10;
+
+/// How often a terminal shows how far a repeated suite is.
+const PROGRESS: Duration = Duration::from_secs(1);
 
 /// Test a server by a suite of cases
 ///
@@ -62,7 +71,7 @@ const SHOWN: u32 = 10;
 /// came, and what the server asked. With --format it has the report for programs, and the standard
 /// error has the lines, unless the report goes to a file.
 ///
-/// Exit codes: 0 all cases passed, 1 a case failed, 2 usage, 4 the server could not be reached or
+/// Exit codes: 0 all cases passed, 1 a case failed, 2 usage or an output that cannot be written, 4 the server could not be reached or
 /// went away in a case, 5 sign-in was required but not completed.
 #[derive(Debug, Clone, clap::Args)]
 #[command(
@@ -163,6 +172,15 @@ impl TestArgs {
         Ok(target)
     }
 
+    /// Opens the file of the report, before the server is called.
+    fn open_output(&self) -> Result<Option<File>, Error> {
+        let opened = self.output.as_ref().map(|path| {
+            let file = own_files::create(path);
+            file.map_err(|error| Error::unwritten(path, &error))
+        });
+        opened.transpose()
+    }
+
     /// Returns the session options, which are the same for every known client.
     fn session(&self) -> SessionArgs {
         let session = SessionArgs::new(self.sign_in.clone(), self.timeout);
@@ -203,6 +221,7 @@ async fn clients_of_suite(
             .hint("A suite calls a tool with `call: TOOL`. Other tools are never called."));
     }
     let target = args.target_of(suite)?;
+    let output = args.open_output()?;
     let clients = match args.preview {
         Some(client) => vec![client],
         None => clients::recorded().collect(),
@@ -220,16 +239,16 @@ async fn clients_of_suite(
     let mut page = out::stdout_page();
     if let Some(client) = args.preview {
         clients::preview(&mut page, &matrix, client);
-        return Ok(out::print(&page.take().alone())?);
+        return print(&page.take().alone());
     }
     if args.format.is_none() || args.output.is_some() {
         clients::lines(&mut page, &matrix, args.fix);
-        out::print(&page.take().alone())?;
+        print(&page.take().alone())?;
     }
     if args.format.is_some() {
         let name = path.file_stem().unwrap_or_default().to_string_lossy();
         let text = clients::json(&name, &matrix);
-        write_text(&text, Format::Json, args.output.as_ref())?;
+        write_report(&text, Format::Json, args.output.as_deref().zip(output))?;
     }
     Ok(())
 }
@@ -257,6 +276,7 @@ pub async fn run(mut args: TestArgs, outcome: &mut Outcome) -> Result<(), Error>
             .hint("--filter takes a part of a case's name, and --revision one of its revisions."));
     }
     let target = args.target_of(&suite)?;
+    let output = args.open_output()?;
     let mut session = args.session();
     session.role = args.role;
     // The standard output has the report.
@@ -270,76 +290,118 @@ pub async fn run(mut args: TestArgs, outcome: &mut Outcome) -> Result<(), Error>
             out::tell_rows(rows);
             Ok(())
         }
-        false => out::print(rows),
+        false => print(rows),
     };
     let began = Instant::now();
-    let unwritten = RefCell::new(Ok(()));
     let runner = Runner::new(target, session, &suite.before);
-    let left = Cell::new(args.repeat.unwrap_or(1));
-    let shown = Cell::new(0_u32);
+    let times = args.repeat.unwrap_or(1);
+    let (started, finished) = (Cell::new(0_u32), Cell::new(0_u32));
+    let failed = Cell::new(0_usize);
     let cases = RefCell::new(Vec::new());
     let client = async || {
-        while let Some(rest) = left.get().checked_sub(1) {
-            left.set(rest);
+        while started.get() < times {
+            started.set(started.get().saturating_add(1));
+            let number = args.repeat.map(|_| started.get());
+            let planned = planned.iter();
+            let planned: Vec<_> = planned.map(|it| PlannedRun { number, ..*it }).collect();
             let runs = runner.run(&planned, |case| {
-                let mut unwritten = unwritten.borrow_mut();
-                let is_shown = args.repeat.is_none()
-                    || case.verdict != Verdict::Passed
-                        && shown.replace(shown.get().saturating_add(1)) < SHOWN;
-                if is_shown && unwritten.is_ok() {
-                    let mut page = page.borrow_mut();
-                    let mut rows = report::case(&mut page, case);
-                    rows.insert(0, page.take());
-                    *unwritten = rows.iter().try_for_each(print);
+                if args.repeat.is_some() {
+                    if case.verdict == Verdict::Passed {
+                        return Ok(());
+                    }
+                    failed.set(failed.get().saturating_add(1));
+                    if failed.get() > SHOWN {
+                        return Ok(());
+                    }
+                    out::progress(&Words::default());
                 }
+                let mut page = page.borrow_mut();
+                let mut rows = report::case(&mut page, case);
+                rows.insert(0, page.take());
+                rows.iter().try_for_each(print)
             });
             let runs = runs.await?;
             cases.borrow_mut().extend(runs);
+            finished.set(finished.get().saturating_add(1));
         }
         Ok::<_, Error>(())
     };
-    let clients = (0..args.at_once).map(|_| client());
-    let ended = try_join_all(clients).await;
-    unwritten.into_inner()?;
+    let clients = try_join_all((0..args.at_once).map(|_| client()));
+    let progress = async {
+        let mut ticks = interval(PROGRESS);
+        ticks.tick().await;
+        // The messages of --trace are progress, too.
+        while args.repeat.is_some() && args.trace.is_none() {
+            ticks.tick().await;
+            out::progress(&words!(
+                "{} of {} · {} failed",
+                finished.get(),
+                times,
+                failed.get()
+            ));
+        }
+        pending().await
+    };
+    let ended = tokio::select! {
+        ended = clients => ended.map(drop),
+        unwritten = out::closed() => Err(unwritten.into()),
+        ended = progress => ended,
+    };
+    if args.repeat.is_some() {
+        out::progress(&Words::default());
+    }
     let cases = cases.into_inner();
     // A user who stops a long run is told how the cases went until then.
     if cases.is_empty() {
-        return ended.map(drop);
+        return ended;
     }
-    let mut page = page.into_inner();
     let name = path.file_stem().unwrap_or_default().to_string_lossy();
     let report = Report {
         name: &name,
         cases: &cases,
         took: began.elapsed(),
     };
-    report::summary(&mut page, &report);
-    print(&page.take())?;
-    if let Some(format) = args.format {
-        write_text(&report.written(format), format, args.output.as_ref())?;
-    }
     outcome.tool_error = report.counts().failed > 0;
     outcome.broken = cases.iter().find_map(|case| match &case.verdict {
         Verdict::Broken(error) => Some(error.kind),
         _ => None,
     });
-    ended.map(drop)
+    if let Some(format) = args.format {
+        let output = args.output.as_deref().zip(output);
+        write_report(&report.written(format), format, output)?;
+    }
+    let mut page = page.into_inner();
+    match failed.get().saturating_sub(SHOWN) {
+        0 => {}
+        1 => page.say(Style::Dim, "1 more case that did not pass is not shown."),
+        more => page.say(
+            Style::Dim,
+            words!("{} more cases that did not pass are not shown.", more),
+        ),
+    }
+    report::summary(&mut page, &report);
+    print(&page.take())?;
+    ended
+}
+
+/// Writes rows to the standard output. A closed pipe is an error, because a report is lost.
+fn print(rows: &Rows) -> Result<(), Error> {
+    Ok(out::write(rows).map_err(Unwritten)?)
 }
 
 /// Writes a report for programs to a file, or to the standard output if there is no file.
-fn write_text(text: &str, format: Format, file: Option<&PathBuf>) -> Result<(), Error> {
+fn write_report(text: &str, format: Format, file: Option<(&Path, File)>) -> Result<(), Error> {
+    let text = text.trim_end();
     match file {
-        Some(path) => {
-            let written =
-                own_files::create(path).and_then(|mut file| file.write_all(text.as_bytes()));
+        Some((path, mut file)) => {
+            let written = writeln!(file, "{text}");
             written.map_err(|error| Error::unwritten(path, &error))
         }
         None if format == Format::Json => {
-            let json = RawValue::from_string(text.trim_end().to_owned());
-            Ok(out::print_json(
-                &json.map_err(|error| Error::usage(given(error)))?,
-            )?)
+            let json = RawValue::from_string(text.to_owned());
+            let json = json.map_err(|error| Error::usage(given(error)))?;
+            print(&out::of_json(&json))
         }
-        None => Ok(out::print_text(text.trim_end().into())?),
+        None => print(&out::of_text(text.into())),
     }
 }

@@ -35,6 +35,8 @@ pub struct Runner<'a> {
 pub struct PlannedRun<'a> {
     pub case: &'a Case,
     pub revision: Option<Revision>,
+    /// Which run of a repeated suite this is, from 1.
+    pub number: Option<u32>,
 }
 
 #[derive(Debug, Clone)]
@@ -72,7 +74,11 @@ pub fn plan<'a>(cases: &'a [Case], filter: &str, only: &[Revision]) -> Vec<Plann
             if !order.contains(&revision) {
                 order.push(revision);
             }
-            all.push(PlannedRun { case, revision });
+            all.push(PlannedRun {
+                case,
+                revision,
+                number: None,
+            });
         }
     }
     // Cases of the same revision share a connection.
@@ -81,11 +87,19 @@ pub fn plan<'a>(cases: &'a [Case], filter: &str, only: &[Revision]) -> Vec<Plann
 }
 
 impl PlannedRun<'_> {
-    /// Returns the case's name, followed by its revision if the case names one.
+    /// Returns the case's name, followed by the number of the run if the suite is repeated.
+    pub fn case_name(&self) -> String {
+        match self.number {
+            Some(number) => format!("{} (run {number})", self.case.name),
+            None => self.case.name.clone(),
+        }
+    }
+
+    /// Returns [`PlannedRun::case_name`], followed by the revision if the case names one.
     pub fn name(&self) -> String {
         match self.revision {
-            Some(revision) => format!("{} [{revision}]", self.case.name),
-            None => self.case.name.clone(),
+            Some(revision) => format!("{} [{revision}]", self.case_name()),
+            None => self.case_name(),
         }
     }
 }
@@ -122,16 +136,18 @@ impl<'b> Runner<'b> {
         }
     }
 
+    /// Runs the cases. Stops if `done` fails.
     pub async fn run<'a>(
         &self,
         planned: &[PlannedRun<'a>],
-        mut done: impl FnMut(&CaseRun<'a>),
+        mut done: impl FnMut(&CaseRun<'a>) -> Result<(), Error>,
     ) -> Result<Vec<CaseRun<'a>>, Error> {
         let mut runs = Vec::with_capacity(planned.len());
         let mut shared = None;
         // A revision that could not connect, and why, so that it is not tried for each case.
         let mut unreachable: Option<(Option<Revision>, Error)> = None;
         for &planned in planned {
+            let began = Instant::now();
             let broken = unreachable
                 .as_ref()
                 .filter(|(revision, _)| *revision == planned.revision);
@@ -148,13 +164,14 @@ impl<'b> Runner<'b> {
                     Err(OpeningError { error, shown }) => {
                         unreachable = Some((planned.revision, error.clone()));
                         CaseRun {
+                            took: began.elapsed(),
                             shown,
                             ..CaseRun::without(planned, Verdict::Broken(error))
                         }
                     }
                 }
             };
-            done(&run);
+            done(&run)?;
             runs.push(run);
         }
         if let Some(stage) = shared {

@@ -4,13 +4,19 @@
     reason = "everything else writes through here, where only rows of a page are taken"
 )]
 
-use std::io::{self, IsTerminal, Write};
+use std::{
+    io::{self, IsTerminal, Write},
+    time::Duration,
+};
 
+#[cfg(unix)]
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use serde_json::value::RawValue;
 use terminal_size::{Height, Width};
+use tokio::time::interval;
 
 use super::{Look, Page, Rows};
-use crate::text::{self, PeerText};
+use crate::text::{self, PeerText, Words};
 
 #[derive(Debug)]
 pub struct Unwritten(pub io::Error);
@@ -68,8 +74,12 @@ pub fn print(rows: &Rows) -> Result<(), Unwritten> {
     }
 }
 
-/// Writes rows to stdout. A closed pipe is an error.
-pub(crate) fn write(rows: &Rows) -> io::Result<()> {
+/// Writes rows to stdout.
+///
+/// # Errors
+///
+/// If writing fails. A closed pipe is an error.
+pub fn write(rows: &Rows) -> io::Result<()> {
     let stdout = io::stdout().lock();
     let mut stdout: Box<dyn Write> = match text::is_ci_job() {
         true => Box::new(CiLog(stdout)),
@@ -77,6 +87,39 @@ pub(crate) fn write(rows: &Rows) -> io::Result<()> {
     };
     rows.write_to(&mut *stdout)?;
     stdout.flush()
+}
+
+/// Completes when stdout is a pipe and no program reads it anymore.
+pub async fn closed() -> Unwritten {
+    let mut ticks = interval(Duration::from_secs(1));
+    while !is_closed() {
+        ticks.tick().await;
+    }
+    Unwritten(io::ErrorKind::BrokenPipe.into())
+}
+
+#[cfg(unix)]
+fn is_closed() -> bool {
+    let stdout = io::stdout();
+    let mut polled = [PollFd::new(&stdout, PollFlags::empty())];
+    let is_known = poll(&mut polled, Some(&Timespec::default())).is_ok();
+    is_known
+        && polled
+            .iter()
+            .any(|it| it.revents().contains(PollFlags::ERR))
+}
+
+#[cfg(not(unix))]
+fn is_closed() -> bool {
+    false
+}
+
+/// Shows the progress of a long run on stderr if it is a terminal, in place of the last call's words.
+pub fn progress(words: &Words) {
+    if io::stderr().is_terminal() && !Look::is_dumb() {
+        // If writing fails, no user sees the terminal.
+        let _ = write!(stderr(), "\r\x1b[K{words}");
+    }
 }
 
 /// A peer's text as the only output on stdout: behind the gutter only on a terminal.

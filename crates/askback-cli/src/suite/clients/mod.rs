@@ -155,6 +155,7 @@ fn in_newest(case: &Case) -> PlannedRun<'_> {
     PlannedRun {
         case,
         revision: None,
+        number: None,
     }
 }
 
@@ -162,6 +163,7 @@ fn in_older(case: &Case) -> PlannedRun<'_> {
     PlannedRun {
         case,
         revision: Some(older::REVISION),
+        number: None,
     }
 }
 
@@ -205,7 +207,7 @@ async fn play<'a>(
     let mut args = args.clone();
     args.role = Some(role);
     let runner = Runner::new(target.clone(), args, before);
-    runner.run(planned, |_| ()).await
+    runner.run(planned, |_| Ok(())).await
 }
 
 impl RunKey {

@@ -26,7 +26,7 @@ fn case(run: &CaseRun<'_>) -> Value {
         Verdict::Broken(_) => "error",
     };
     let mut case = json!({
-        "name": run.planned.case.name,
+        "name": run.planned.case_name(),
         "outcome": outcome,
         "milliseconds": milliseconds(run.took),
         "questions": run.asked,

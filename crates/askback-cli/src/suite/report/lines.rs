@@ -84,7 +84,7 @@ pub fn summary(page: &mut Page, report: &Report<'_>) {
     let mut parts = vec![words!("{} passed", counts.passed)];
     let more = [
         (counts.failed, "failed"),
-        (counts.broken, "without a connection"),
+        (counts.broken, "without a result"),
     ];
     for (count, what) in more {
         if count > 0 {

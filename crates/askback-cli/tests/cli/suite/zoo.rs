@@ -1,10 +1,17 @@
 //! Suites with a small server whose tools count, work, ask, fail, hang and crash.
 
-use std::fs;
+use std::{
+    fs,
+    process::{Command, Stdio},
+};
 
 use serde_json::Value;
 
-use crate::run::{Ran, Run};
+use crate::{
+    full::Terminal,
+    run::{ASKBACK, Ran, Run},
+    scratch::Scratch,
+};
 
 /// A server in a shell script.
 pub(super) const ZOO: &str = r#"
@@ -73,10 +80,14 @@ done
 /// Runs a suite with the server, in one revision.
 pub(super) fn on_zoo(name: &str, words: &[&str], cases: &str) -> Ran {
     let run = Run::new(&format!("suite-{name}"), &["test", "suite.yaml"]).and(words);
-    run.scratch.file("zoo.sh", ZOO);
-    let head = "server: {command: [sh, zoo.sh], name: zoo}\nrevisions: 2025-11-25\n";
-    run.scratch.file("suite.yaml", &format!("{head}{cases}"));
+    write_suite(&run.scratch, cases);
     run.run()
+}
+
+fn write_suite(scratch: &Scratch, cases: &str) {
+    scratch.file("zoo.sh", ZOO);
+    let head = "server: {command: [sh, zoo.sh], name: zoo}\nrevisions: 2025-11-25\n";
+    scratch.file("suite.yaml", &format!("{head}{cases}"));
 }
 
 /// The lines of the cases, without their durations.
@@ -110,15 +121,87 @@ cases:
     let passing = [&repeated[..], &["--filter", "counts"]].concat();
     let ran = on_zoo("repeated", &passing, cases).expect(0);
     assert_eq!(lines(&ran), ["12 passed"]);
+    // Nothing is said meanwhile if there is no terminal.
+    assert!(!ran.stderr.contains("of 12"), "{}", ran.stderr);
     let ran = on_zoo("repeated-fails", &repeated, cases).expect(1);
     let lines = lines(&ran);
     let fails = lines
         .iter()
-        .filter(|line| **line == "FAIL  fails [2025-11-25]");
+        .filter(|line| line.starts_with("FAIL  fails (run "));
     assert_eq!(fails.count(), 10, "{lines:?}");
-    assert_eq!(lines.last(), Some(&"12 passed, 12 failed"));
+    let last = [
+        "2 more cases that did not pass are not shown.",
+        "12 passed, 12 failed",
+    ];
+    assert!(lines.ends_with(&last), "{lines:?}");
     let counted = lines.iter().filter(|line| line.contains("counts"));
     assert_eq!(counted.count(), 0, "{lines:?}");
+}
+
+#[test]
+fn each_report_names_the_run_of_a_case() {
+    let cases = "cases: [{name: counts, call: count}]";
+    let words = |format| ["--repeat", "2", "--format", format];
+    let ran = on_zoo("repeated-json", &words("json"), cases).expect(0);
+    let report = ran.json();
+    let names = [0, 1].map(|case| &report["cases"][case]["name"]);
+    assert_eq!(names, ["counts (run 1)", "counts (run 2)"]);
+    let ran = on_zoo("repeated-junit", &words("junit"), cases).expect(0);
+    ran.prints("name=\"counts (run 1) [2025-11-25]\"")
+        .prints("name=\"counts (run 2) [2025-11-25]\"");
+}
+
+#[test]
+fn a_terminal_shows_how_far_a_repeated_suite_is() {
+    let scratch = Scratch::new("suite-progress");
+    write_suite(
+        &scratch,
+        "cases: [{name: is silent, call: silent, expect: {under: 1500ms}}]",
+    );
+    let command = pty_process::blocking::Command::new(ASKBACK)
+        .args(["test", "suite.yaml", "--repeat", "2"])
+        .current_dir(scratch.path("."))
+        .env("TERM", "xterm-256color");
+    let mut terminal = Terminal::start(command, 80);
+    terminal
+        .until("0 of 2 · 0 failed")
+        .until("1 of 2 · 1 failed")
+        .until("0 passed, 2 failed");
+    assert_eq!(terminal.ended(), Some(1));
+}
+
+#[test]
+fn a_report_that_cannot_be_written_is_known_before_the_first_call() {
+    let cases = "cases: [{name: first, call: again}]";
+    let words = ["--format", "json", "--output", "nowhere/report.json"];
+    let ran = on_zoo("output-nowhere", &words, cases).expect(2);
+    let ran = ran.says("nowhere/report.json cannot be written");
+    assert!(!fs::exists(ran.scratch.path("seen")).expect("it is ours"));
+}
+
+#[test]
+fn a_closed_pipe_ends_a_run_and_is_a_failure() {
+    #[track_caller]
+    fn check(name: &str, tool: &str, words: &[&str]) {
+        let scratch = Scratch::new(name);
+        write_suite(&scratch, &format!("cases: [{{name: first, call: {tool}}}]"));
+        let mut child = Command::new(ASKBACK)
+            .args(["test", "suite.yaml"])
+            .args(words)
+            .current_dir(scratch.path("."))
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("it starts");
+        drop(child.stdout.take());
+        let ended = child.wait_with_output().expect("it ends");
+        assert_eq!(ended.status.code(), Some(2));
+        let said = String::from_utf8_lossy(&ended.stderr);
+        assert!(said.contains("the result cannot be written"), "{said}");
+    }
+    check("suite-closed", "silent", &["--repeat", "9"]);
+    check("suite-closed-json", "count", &["--format", "json"]);
 }
 
 #[test]
@@ -301,7 +384,7 @@ cases:
     assert_eq!(shown[1], "ERROR crashes [2025-11-25]");
     assert_eq!(shown[2], "      the server exited");
     ran.prints("ok    counts again")
-        .prints("2 passed, 1 without a connection");
+        .prints("2 passed, 1 without a result");
 }
 
 #[test]
@@ -309,7 +392,7 @@ fn a_server_that_does_not_start_is_tried_once() {
     let cases = "revisions: 2025-11-25\ncases: [{name: a, call: x}, {name: b, call: x}]";
     let run = Run::new("suite-unstarted", &["test", "suite.yaml"]);
     run.scratch.file("suite.yaml", cases);
-    let script = "echo out of luck >&2; exit 7";
+    let script = "echo out of luck >&2; sleep 0.1; exit 7";
     let ran = run.and(&["--", "sh", "-c", script]).run().expect(4);
     assert_eq!(
         ran.stdout.matches("stderr | out of luck").count(),
@@ -323,6 +406,10 @@ fn a_server_that_does_not_start_is_tried_once() {
         "{}",
         ran.stdout
     );
+    // The second case is not tried.
+    let (a, b) = ("ERROR a [2025-11-25] (0 ms)", "ERROR b [2025-11-25] (0 ms)");
+    assert!(!ran.stdout.contains(a), "{}", ran.stdout);
+    ran.prints(b);
 }
 
 #[test]
