@@ -292,6 +292,17 @@ impl Relay {
             }),
             _ => None,
         };
+        let again = visit.as_ref().is_some_and(|visit| self.leaves(visit));
+        let claims = asked.server.clone().map(claims);
+        let shown = self.ask(claims, self.question(asked, again), link).await;
+        if let (Reply::Link, Some(visit)) = (&shown.reply, visit) {
+            self.visits(visit);
+        }
+        shown
+    }
+
+    /// Converts a question. `again` says that the user already agreed to its link.
+    pub(crate) fn question(&self, asked: HostQuestion, again: bool) -> Question {
         let ask = match asked.request {
             InputRequest::Elicit(ElicitParams::Form(form)) => Ask::Form {
                 message: form.message,
@@ -302,24 +313,19 @@ impl Relay {
                 url: url.url,
                 id: url.elicitation_id,
                 retried: asked.retried,
-                again: visit.as_ref().is_some_and(|visit| self.leaves(visit)),
+                again,
             },
             InputRequest::Sample(request) => Ask::Sample(request),
             InputRequest::Roots(_) => Ask::Roots,
         };
-        let question = Question {
+        Question {
             call: asked.target.map(|target| {
                 let call = self::call(target);
                 self.tasks.named(self.server, asked.call, call)
             }),
             key: asked.key,
             ask,
-        };
-        let shown = self.ask(asked.server.map(claims), question, link).await;
-        if let (Reply::Link, Some(visit)) = (&shown.reply, visit) {
-            self.visits(visit);
         }
-        shown
     }
 
     pub(crate) fn response(

@@ -8,21 +8,19 @@ use std::{
 };
 
 use askback::{limits::Limits, witness::Renderer};
-use serde_json::value::to_raw_value;
 use tokio::time::{Sleep, sleep};
 
 use crate::{
     leaf::{Did, Leaf, LinkOpening},
     model::{
-        Action, Ask, Asker, Conversation, Desk, Effect, EventOutcome, Front, Notice, Question,
-        Reply, Step, Why, WorstEnd,
+        Action, Ask, Asker, Conversation, Desk, Effect, EventOutcome, Notice, Question, Reply,
+        Step, Why, WorstEnd,
     },
     page::{Excerpt, LEFT_OUT, Page, Style, out},
     question::{self, in_full},
     script::{Answer, Place, Report, RulesOf, Script, ScriptRun, rule_for},
     signals::Interrupts,
-    text::{self, Words, given},
-    view::{Reader, view},
+    text::{self, Words},
     words,
 };
 
@@ -30,8 +28,6 @@ use crate::{
 pub struct UnattendedRun {
     script: Option<ScriptRun>,
     rules: RulesOf,
-    /// Whether questions are printed as JSON and left to other front ends.
-    prints: bool,
     /// The last question that was answered or waits for a delayed answer.
     answered: Option<u64>,
     later: Option<Later>,
@@ -67,7 +63,6 @@ impl UnattendedRun {
         Self {
             script: script.map(|script| ScriptRun::new(script, SystemTime::now())),
             rules: RulesOf::default(),
-            prints: false,
             answered: None,
             later: None,
             unmatched: 0,
@@ -84,29 +79,6 @@ impl UnattendedRun {
     pub fn naming(mut self, rules: RulesOf) -> Self {
         self.rules = rules;
         self
-    }
-
-    /// Prints each question as a line of JSON and leaves it to other front ends.
-    #[must_use]
-    pub fn printing(mut self) -> Self {
-        self.prints = true;
-        self
-    }
-
-    /// Prints a question. The run ends if stdout is closed.
-    fn print(&mut self, asker: &Asker, front: &Front<'_>) -> Did {
-        let json = to_raw_value(&view(asker, front, Reader::default()));
-        let written = json.map_err(io::Error::from);
-        match written.and_then(|json| out::write(&out::of_json(&json))) {
-            Ok(()) => Did::Answered(Reply::Cancelled(Why::Nobody)),
-            Err(error) => {
-                if error.kind() != io::ErrorKind::BrokenPipe {
-                    let words = words!("the question cannot be written: {}", given(error));
-                    self.page.item("× ", Style::Error, words);
-                }
-                Did::Interrupt
-            }
-        }
     }
 
     /// The report on the script's rules so far.
@@ -216,9 +188,6 @@ impl Leaf for UnattendedRun {
             Some(front) if self.answered != Some(front.id) => {
                 self.answered = Some(front.id);
                 self.later = None;
-                if self.prints {
-                    return Poll::Ready(self.print(desk.asker(), &front));
-                }
                 match self.answer(desk.asker(), front.question) {
                     Ok(Reply::Link) if front.question.is_of_error() => {
                         self.page.note(

@@ -40,8 +40,8 @@ Examples:
   askback answer --json | jq .title
 
 At a terminal it shows the questions of all your programs that have no terminal, as they arrive. With --file the rules \
-of an answers file answer them, and --web shows them on a page in your browser. --json prints them for a program and \
-answers none; a link that may not be opened is declined, as everywhere. Ctrl-C leaves, and open questions wait for \
+of an answers file answer them, and --web shows them on a page in your browser. --json prints them for a program, \
+and a line when one ends; it answers none. Ctrl-C leaves, and open questions wait for \
 another askback answer.";
 
 /// Answer questions of programs that have nobody to ask
@@ -101,6 +101,7 @@ pub async fn run(args: AnswerArgs) -> Result<(), Error> {
         options.receipts = folder.map(|folder| Arc::new(folder) as Arc<dyn ReceiptBook>);
     }
     options.folder = args.asks;
+    options.prints = args.json;
     let (relay, arrivals) = Relay::new();
     let ours = Asker {
         name: "askback".to_owned(),
@@ -113,7 +114,10 @@ pub async fn run(args: AnswerArgs) -> Result<(), Error> {
         FrontEndKind::Page => "Waiting for questions.",
         _ => "Waiting for questions. Ctrl-C ends this; open questions stay.",
     });
-    let joined = attach::join(&mut host, &relay, options).await;
+    let joined = tokio::select! {
+        joined = attach::join(&mut host, &relay, options) => joined,
+        _ = out::closed(), if args.json => Ok(Interruption),
+    };
     host.end();
     drop(lock);
     joined.map(|Interruption| ()).map_err(cannot_wait)
@@ -141,7 +145,7 @@ impl AnswerArgs {
     ) -> Result<Box<dyn Leaf>, Error> {
         if self.json {
             let run = UnattendedRun::new(None, limits.clone(), out::stderr());
-            return Ok(Box::new(run.printing()));
+            return Ok(Box::new(run));
         }
         let answers = super::answers(self.file.as_deref())?;
         if !self.web {

@@ -4,9 +4,9 @@
 use std::{
     fs,
     future::pending,
-    io::{BufRead, BufReader},
+    io::{BufRead, BufReader, Lines},
     os::unix::fs::PermissionsExt,
-    process::Stdio,
+    process::{Child, ChildStdout, Stdio},
     thread,
 };
 
@@ -68,11 +68,19 @@ impl Program {
     }
 
     fn ask(&self, message: &str) -> JoinHandle<Value> {
-        let params = json!({
+        let fields = json!({"name": {"type": "string"}});
+        self.ask_form(message, &fields)
+    }
+
+    fn ask_form(&self, message: &str, fields: &Value) -> JoinHandle<Value> {
+        self.ask_with(&json!({
             "mode": "form", "message": message,
-            "requestedSchema": {"type": "object", "properties": {"name": {"type": "string"}}},
-        });
-        let params = to_raw_value(&params).expect("it is JSON");
+            "requestedSchema": {"type": "object", "properties": fields},
+        }))
+    }
+
+    fn ask_with(&self, params: &Value) -> JoinHandle<Value> {
+        let params = to_raw_value(params).expect("it is JSON");
         let request = InputRequest::parse("elicitation/create", Some(&params));
         let question = HostQuestion {
             server: None,
@@ -105,6 +113,25 @@ impl Program {
             .env("TERM", "xterm-256color");
         Terminal::start(command, 100)
     }
+
+    /// Starts a program that reads the questions.
+    fn listen(&self) -> (Child, Lines<BufReader<ChildStdout>>) {
+        let mut listener = std::process::Command::new(ASKBACK)
+            .args(["answer", "--asks", ".", "--json"])
+            .current_dir(self.folder.path("."))
+            .env("XDG_STATE_HOME", self.folder.path("state"))
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("it starts");
+        let stdout = listener.stdout.take().expect("it is a pipe");
+        (listener, BufReader::new(stdout).lines())
+    }
+}
+
+fn next(lines: &mut Lines<BufReader<ChildStdout>>) -> Value {
+    let line = lines.next().expect("a line").expect("it is text");
+    serde_json::from_str(&line).expect("it is JSON")
 }
 
 #[test]
@@ -168,36 +195,71 @@ fn what_is_typed_survives_a_killed_terminal() {
 fn a_question_is_printed_as_json_and_stays_open() {
     let program = Program::new("asked-json");
     let answers = ["What is your name?", "And your age?"].map(|message| program.ask(message));
-    let mut listener = std::process::Command::new(ASKBACK)
-        .args(["answer", "--asks", ".", "--json"])
-        .current_dir(program.folder.path("."))
-        .env("XDG_STATE_HOME", program.folder.path("state"))
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .spawn()
-        .expect("it starts");
-    let stdout = listener.stdout.take().expect("it is a pipe");
-    let mut lines = BufReader::new(stdout).lines();
+    let (mut listener, mut lines) = program.listen();
+    let mut ids = Vec::new();
     for message in ["What is your name?", "And your age?"] {
-        let line = lines.next().expect("a line").expect("it is text");
-        let question: Value = serde_json::from_str(&line).expect("it is JSON");
+        let question = next(&mut lines);
+        ids.push(question["id"].clone());
         assert_eq!(question["asker"]["name"], json!({"ours": "travel"}));
         assert_eq!(question["call"]["name"], json!({"peer": "book"}));
         assert_eq!(question["message"], json!([{"text": {"peer": message}}]));
         let field = &question["body"]["form"]["fields"][0];
         assert_eq!(field["label"], json!({"peer": "name"}));
     }
-    // It ends when a question comes and nothing reads it.
+    // It ends when nothing reads it.
     drop(lines);
-    let last = program.ask("And your dog's name?");
     assert!(listener.wait().expect("it ends").success());
+    // Another one has the same ids.
+    let (mut listener, mut lines) = program.listen();
+    let again = [(); 2].map(|()| next(&mut lines)["id"].clone());
+    assert_eq!(again[..], ids);
     let rules = program.folder.path("rules.yaml");
     fs::write(&rules, "answers:\n- accept: {name: Bob}\n").expect("it is ours");
     let mut script = program.answer(&["--file", "rules.yaml"]);
-    for answer in answers.into_iter().chain([last]) {
+    for answer in answers {
         let answer = program.answered(answer);
         assert_eq!(answer["content"], json!({"name": "Bob"}));
     }
+    for id in ids {
+        let ended = json!({"id": id, "ended": "answered"});
+        assert_eq!(next(&mut lines), ended);
+    }
     script.press(CTRL_C);
     assert_eq!(script.ended(), Some(0));
+    listener.kill().expect("it runs");
+    listener.wait().expect("it ends");
+}
+
+#[test]
+fn a_program_that_reads_questions_refuses_none_and_sees_no_secret() {
+    let program = Program::new("asked-read");
+    let (mut listener, mut lines) = program.listen();
+    let link = program.ask_with(&json!({
+        "mode": "url", "message": "Look.", "url": "javascript:alert(1)", "elicitationId": "1",
+    }));
+    let line = next(&mut lines);
+    let warned = "No front end opens this link: only https and http are opened";
+    assert_eq!(line["issue"], json!({"ours": warned}));
+    let shown = json!([{"peer": "javascript:alert(1)"}]);
+    assert_eq!(line["body"]["outline"]["lines"], shown);
+    assert!(!link.is_finished());
+    link.abort();
+    let ended = json!({"id": line["id"], "ended": "withdrawn"});
+    assert_eq!(next(&mut lines), ended);
+    let fields = json!({
+        "password": {"type": "string", "default": "hunter2"},
+        "city": {"type": "string", "default": "Rome"},
+    });
+    let form = program.ask_form("Who?", &fields);
+    let line = next(&mut lines);
+    let warning = line["issue"]["ours"].as_str().expect("there is a warning");
+    assert!(warning.starts_with("Careful: this seems to ask for a secret"));
+    let shown = &line["body"]["form"]["fields"];
+    assert_eq!(shown[0]["label"], json!({"peer": "city"}));
+    assert_eq!(shown[0]["text"], json!({"peer": "Rome"}));
+    assert_eq!(shown[1]["isSecret"], json!(true));
+    assert!(!line.to_string().contains("hunter2"), "{line}");
+    assert!(!form.is_finished());
+    listener.kill().expect("it runs");
+    listener.wait().expect("it ends");
 }

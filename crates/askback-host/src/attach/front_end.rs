@@ -21,6 +21,7 @@ use super::{
     connection::{self, MAX_LINE_BYTES, Reader, Writer},
     folder,
     line::{self, BoardHello, BoardLine, FrontEndLine, MAX_TYPED_BYTES, VERSION},
+    printing,
 };
 use crate::{
     Interruption,
@@ -41,15 +42,22 @@ const HELLO: Duration = Duration::from_secs(10);
 /// The maximum number of connected boards that have not sent their first line yet.
 const MAX_CONNECTING: usize = 64;
 
-struct FoundBoard {
-    hello: BoardHello,
-    reader: Reader,
-    writer: Writer,
+pub(super) struct FoundBoard {
+    /// The name of its socket.
+    pub(super) socket: String,
+    pub(super) hello: BoardHello,
+    pub(super) reader: Reader,
+    pub(super) writer: Writer,
 }
+
+pub(super) const UNREADABLE: &str =
+    "This askback cannot read a question. It waits for another front end.";
 
 enum Left {
     Board(ServerId),
     EndOfInput,
+    /// Stdout cannot be written.
+    Unwritten(io::Error),
 }
 
 enum Found {
@@ -67,6 +75,8 @@ pub struct JoinOptions {
     pub is_seen: Option<watch::Receiver<bool>>,
     /// The front end ends if there was no board for this long. By default it does not.
     pub idle: Option<Duration>,
+    /// Prints the questions as lines of JSON on stdout, and leaves them to other front ends.
+    pub prints: bool,
     /// Signs receipts for the questions that the user sees here. By default nothing is signed.
     pub receipts: Option<Arc<dyn ReceiptBook>>,
     pub limits: Limits,
@@ -80,6 +90,7 @@ impl JoinOptions {
             folder: None,
             is_seen: None,
             idle: None,
+            prints: false,
             receipts: None,
             limits: Limits::default(),
         }
@@ -92,7 +103,7 @@ impl JoinOptions {
 ///
 /// # Errors
 ///
-/// If the folder does not belong to the user.
+/// If the folder does not belong to the user, or a question cannot be printed. A closed pipe is not an error.
 pub async fn join(
     host: &mut Host,
     relay: &Relay,
@@ -103,6 +114,7 @@ pub async fn join(
         folder,
         is_seen,
         idle,
+        prints,
         receipts,
         limits,
     } = options;
@@ -143,7 +155,13 @@ pub async fn join(
                 }
                 let (gone, is_seen) = (gone.clone(), is_seen.clone());
                 attached.spawn(async move {
-                    attend(*board, relay, &is_seen, &gone).await;
+                    if prints {
+                        if let Err(error) = printing::print(*board, &relay).await {
+                            let _ = gone.send(Left::Unwritten(error));
+                        }
+                    } else {
+                        attend(*board, relay, &is_seen, &gone).await;
+                    }
                     // The front end may have ended at the same moment.
                     let _ = gone.send(Left::Board(server));
                 });
@@ -161,7 +179,10 @@ pub async fn join(
                 boards_here = boards_here.saturating_sub(1);
                 host.note_presence(server, Presence::Removed);
             }
-            Ok(Err(Left::EndOfInput)) => return Ok(Interruption),
+            Ok(Err(Left::Unwritten(error))) if error.kind() != io::ErrorKind::BrokenPipe => {
+                return Err(error);
+            }
+            Ok(Err(Left::EndOfInput | Left::Unwritten(_))) => return Ok(Interruption),
             Err(interruption) => return Ok(interruption),
         }
     }
@@ -251,6 +272,11 @@ async fn connect(path: &Path, kind: FrontEndKind) -> io::Result<Option<Found>> {
         return Err(io::ErrorKind::BrokenPipe.into());
     }
     Ok(Some(Found::Board(Box::new(FoundBoard {
+        socket: path
+            .file_stem()
+            .unwrap_or_default()
+            .to_string_lossy()
+            .into_owned(),
         hello,
         reader,
         writer,
@@ -315,6 +341,7 @@ async fn attend(
         hello,
         mut reader,
         writer,
+        ..
     } = board;
     let name = hello.name;
     let mut asking: BTreeMap<u64, AttachedQuestion> = BTreeMap::new();
@@ -327,9 +354,7 @@ async fn attend(
                 let given = line::read_typed(&asked.typed);
                 link.typed.send_modify(|state| state.there = given);
                 let Some(question) = asked.into_question() else {
-                    relay.tell(
-                        "This askback cannot read a question. It waits for another front end.",
-                    );
+                    relay.tell(UNREADABLE);
                     continue;
                 };
                 let program = link.clone();

@@ -11,6 +11,7 @@ mod folder;
 mod front_end;
 mod line;
 mod listener;
+mod printing;
 
 pub use crate::ending::FrontEndKind;
 pub use board::Notice;

@@ -20,8 +20,10 @@ pub struct FormView {
     pub ready: Words,
     pub fields: Vec<FieldView>,
     /// How many fields prevent sending the form, if any do.
+    #[serde(skip)]
     pub left: Option<Words>,
     /// The suggestions for a field.
+    #[serde(skip)]
     pub suggested: Option<SuggestedView>,
 }
 
@@ -39,6 +41,7 @@ pub struct FieldView {
     /// The text of its value. A secret is masked unless the reader reveals it.
     pub text: PeerText,
     /// Whether that text is hidden.
+    #[serde(skip)]
     pub is_hidden: bool,
     /// The options. A yes/no field has two.
     pub choices: Vec<ChoiceView>,
@@ -67,15 +70,13 @@ pub struct FieldView {
 }
 
 /// Suggested values for a field.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "camelCase")]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SuggestedView {
     pub field: usize,
     pub values: Vec<PeerText>,
     /// Says that there are more values, or no values.
     pub note: Option<Words>,
     /// How to find more values on a full screen.
-    #[serde(skip)]
     pub more: Words,
     pub has_more: bool,
 }
@@ -113,6 +114,7 @@ pub enum FieldState {
 #[serde(rename_all = "camelCase")]
 pub struct ChoiceView {
     /// A short text that selects it, or empty.
+    #[serde(skip)]
     pub mark: Words,
     pub label: Text,
     pub is_chosen: bool,

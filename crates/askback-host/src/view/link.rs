@@ -16,25 +16,30 @@ use crate::{
 /// A link that the user is asked to open.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct LinkView {
+    #[serde(skip)]
     pub step: LinkStep,
     pub destination: Destination,
     /// Says that it leads to this machine.
     pub here: Option<Words>,
     /// The host, repeated next to the prompt.
+    #[serde(skip)]
     pub opens: Labelled,
     /// Says that the server asks again because the page is not finished.
+    #[serde(skip)]
     pub unfinished: Option<Words>,
     /// The sentence shown while the user is at the page.
+    #[serde(skip)]
     pub waits: Option<(Style, Words)>,
     /// The sentence for the line front end while the user is at the page, with what to do next.
+    #[serde(skip)]
     pub next: Option<Words>,
     /// The question before the actions.
+    #[serde(skip)]
     pub sure: Option<Words>,
 }
 
 /// The user's current step with a link.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "camelCase")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LinkStep {
     /// Agree to it.
     Consent,

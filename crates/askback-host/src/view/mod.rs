@@ -10,6 +10,7 @@ mod help;
 mod link;
 mod sampling;
 
+use askback::limits::Limits;
 use serde::Serialize;
 use serde_json::Value;
 
@@ -29,7 +30,7 @@ pub use sampling::{
 
 use crate::{
     folder,
-    model::{Ask, Asker, Call, Front, Origin, Question, Step, link::judge},
+    model::{Action, Ask, Asker, Call, Desk, Event, Front, Origin, Question, Step, link::judge},
     page::Style,
     text::{self, LocalText, PeerText, Words, given},
     words,
@@ -43,6 +44,7 @@ pub struct View {
     /// Who asks for what.
     pub title: Title,
     /// Its position, if several questions wait.
+    #[serde(skip)]
     pub queue: Option<Queue>,
     /// The server that asks.
     pub asker: AskerView,
@@ -52,7 +54,7 @@ pub struct View {
     pub message: Vec<Part>,
     /// The user's current step.
     pub body: Body,
-    /// Why the last input was not accepted.
+    /// Why the last input was not accepted, or a warning.
     pub issue: Option<Words>,
     /// The available actions, with decline, cancel and help at the end.
     pub actions: Vec<ActionView>,
@@ -101,7 +103,7 @@ pub struct Title {
 }
 
 /// The position of a question, if several wait.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Queue {
     /// The position, from 1.
     pub position: usize,
@@ -110,7 +112,6 @@ pub struct Queue {
     /// The position and the number as a phrase.
     pub words: Words,
     /// For narrow screens.
-    #[serde(skip)]
     pub short: Words,
 }
 
@@ -276,6 +277,27 @@ fn body(asker: &Asker, front: &Front<'_>, reader: Reader) -> Body {
         Step::Reason(_) => Body::Reason("Why not? (optional)".into()),
         _ => sampling::sampling(asker, front).map_or(Body::Nothing, Body::Sampling),
     }
+}
+
+/// Describes a question for a program that only reads. The issue is the warning about a secret or a link.
+pub fn unanswered(asker: &Asker, question: &Question) -> View {
+    let issue = match &question.ask {
+        Ask::Link { url, .. } => {
+            let refusal = judge(url).err();
+            refusal.map(|why| words!("No front end opens this link: {}", why.words()))
+        }
+        ask => form::secret(ask).map(|secret| secret.words),
+    };
+    let mut desk = Desk::new(asker.clone(), None, None, Limits::default());
+    desk.update(Event::Asked(0, question.clone()));
+    if matches!(desk.front(), Some(front) if matches!(front.step, Step::Secret(_))) {
+        desk.update(Event::Action(Action::Yes));
+    }
+    let view = match desk.front() {
+        Some(front) => view(asker, &front, Reader::default()),
+        None => outline(asker, question),
+    };
+    View { issue, ..view }
 }
 
 /// Describes a question without actions. Used if no user can answer it here, or if it is printed in
