@@ -353,6 +353,7 @@ async fn answer_to(
         Ok(AnswerOutcome::Duplicate | AnswerOutcome::Kept) => DeliveryOutcome::Accepted,
         Ok(AnswerOutcome::Taken(taken)) => {
             let answer = GivenAnswer {
+                number,
                 sealed: &reply,
                 reply: given,
                 cause,
@@ -369,6 +370,7 @@ async fn answer_to(
 
 /// An answer that came to this process, and need not be opened.
 struct GivenAnswer<'a> {
+    number: u32,
     sealed: &'a [u8],
     reply: Reply,
     cause: MessageSender<'a>,
@@ -563,13 +565,14 @@ impl Continuation {
             let Some(asked) = record.asked.get(number) else {
                 continue;
             };
-            let reply = match given.take_if(|given| given.sealed == reply) {
-                Some(given) => given.reply,
-                None => {
-                    let place = place_in(whose, format_args!("answer.{number}"));
-                    opened(shared, ANSWER, &place, reply)?
-                }
-            };
+            let reply =
+                match given.take_if(|given| given.number == *number && given.sealed == reply) {
+                    Some(given) => given.reply,
+                    None => {
+                        let place = place_in(whose, format_args!("answer.{number}"));
+                        opened(shared, ANSWER, &place, reply)?
+                    }
+                };
             match reply {
                 Reply::Value(value) => {
                     let question: InputRequest = asked.request.decode().ok()?;
