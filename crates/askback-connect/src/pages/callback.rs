@@ -61,6 +61,10 @@ impl PageRequest<'_> {
             None => None,
         };
         let Some(party) = taken else {
+            if party.is_some() {
+                // If the link has ended meanwhile, the user is told so.
+                self.asked(id, &visit).await?;
+            }
             self.refused_callback(Some(&visit), provider).await?;
             return Err(PageError::Wrong);
         };
