@@ -175,7 +175,10 @@ impl Flow<'_> {
                 scopes: None,
                 secret_ends: None,
             };
-            authorizer.keep_registration(&named).await?;
+            // The code is used. So the tokens are kept even if this fails.
+            if let Err(error) = authorizer.keep_registration(&named).await {
+                tracing::warn!(%error, "the registration of the client is not kept");
+            }
         }
         Ok(Some(grant))
     }
