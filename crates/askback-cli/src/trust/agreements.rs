@@ -23,6 +23,10 @@ pub struct Agreement<'a> {
 #[derive(Debug, Clone)]
 pub struct Agreements(PathBuf);
 
+/// Changes when the same text means something else, so that the user is asked again. Since 2, `${input:…}` is a variable of
+/// the environment, not a question to the user.
+const MEANING: &[u8] = b"2";
+
 /// The digests of agreed files, by path and server.
 type All = BTreeMap<String, BTreeMap<String, String>>;
 
@@ -69,7 +73,7 @@ impl Agreement<'_> {
     fn digest(&self) -> String {
         let path = self.path.as_os_str().as_encoded_bytes();
         let mut hash = Sha256::new();
-        for part in [path, self.server.as_bytes(), self.text.as_bytes()] {
+        for part in [MEANING, path, self.server.as_bytes(), self.text.as_bytes()] {
             hash.update((part.len() as u64).to_be_bytes());
             hash.update(part);
         }
