@@ -355,6 +355,7 @@ async fn attend(
                 link.typed.send_modify(|state| state.there = given);
                 let Some(question) = asked.into_question() else {
                     relay.tell(UNREADABLE);
+                    writer.send(&FrontEndLine::Passed { id });
                     continue;
                 };
                 let program = link.clone();

@@ -43,12 +43,12 @@ pub(super) async fn print(board: FoundBoard, relay: &Relay) -> io::Result<()> {
         match line {
             BoardLine::Asked(asked) => {
                 let id = asked.id;
+                // Before the line, because its reader may take long.
+                writer.send(&FrontEndLine::Passed { id });
                 let Some(asked) = asked.into_question() else {
                     relay.tell(UNREADABLE);
                     continue;
                 };
-                // Before the line, because its reader may take long.
-                writer.send(&FrontEndLine::Passed { id });
                 let asker = Asker {
                     name: hello.name.as_str().to_owned(),
                     reached: hello.reached.clone(),
