@@ -2,16 +2,22 @@
 
 use std::{
     collections::BTreeSet,
+    future::pending,
     mem,
+    pin::pin,
     sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
 };
 
 use askback_core::{
     engine::server::{Change, OpenSubscription},
+    future::BoxFuture,
     http::sse,
     protocol::DetailedTask,
 };
-use tokio::{sync::Notify, time::sleep};
+use tokio::{
+    sync::Notify,
+    time::{Instant, sleep},
+};
 
 use super::{
     body::{EventWriter, Events, Outgoing, WORTH_COUNTING, written},
@@ -37,6 +43,7 @@ struct Listener {
 }
 
 enum Woken {
+    Read(Vec<DetailedTask>),
     Changed,
     Stopping,
     Quiet,
@@ -81,20 +88,38 @@ fn lasting_bytes(subscription: &OpenSubscription) -> usize {
 impl Listener {
     async fn tell(&self, stop: &Stop, to: &EventWriter) {
         let quiet = self.shared.limits().http.keep_alive;
+        let mut silence = pin!(sleep(quiet));
+        // A journal may take long to find tasks. Meanwhile changes of lists and keep-alives are sent.
+        let mut reading: Option<BoxFuture<'_, Vec<DetailedTask>>> = None;
         loop {
+            let read = async {
+                match &mut reading {
+                    Some(reading) => reading.await,
+                    None => pending().await,
+                }
+            };
             let woken = tokio::select! {
                 biased;
+                tasks = read => Woken::Read(tasks),
                 () = self.has_changed.notified() => Woken::Changed,
                 () = stop.reached(Phase::Leaving) => Woken::Stopping,
-                () = sleep(quiet) => Woken::Quiet,
+                () = silence.as_mut() => Woken::Quiet,
             };
+            let (is_stopping, is_quiet) = (
+                matches!(woken, Woken::Stopping),
+                matches!(woken, Woken::Quiet),
+            );
+            let mut tasks = Vec::new();
+            if let Woken::Read(read) = woken {
+                (tasks, reading) = (read, None);
+            }
             let mut events = Vec::new();
             let mut changes = mem::take(&mut *self.lock());
-            let tasks: Vec<_> = changes.extract_if(.., is_task).collect();
-            let tasks = tokio::select! {
-                tasks = self.read(tasks) => tasks,
-                () = stop.reached(Phase::Leaving) => Vec::new(),
-            };
+            let unread: Vec<_> = changes.extract_if(.., is_task).collect();
+            match reading.is_none() && !unread.is_empty() {
+                true => reading = Some(Box::pin(self.read(unread))),
+                false => self.lock().extend(unread),
+            }
             let lists = changes.iter();
             let lists = lists.filter_map(|changed| self.subscription.changed(changed));
             let of_tasks = tasks.iter();
@@ -110,7 +135,7 @@ impl Listener {
                 let tasks = tasks.into_iter().map(|task| Change::Task(task.task_id));
                 self.lock().extend(changes.into_iter().chain(tasks));
             }
-            if let Woken::Stopping = woken {
+            if is_stopping {
                 let why = OpenSubscription::STOPPING;
                 for message in self.subscription.finish(&self.shared.profile, why) {
                     sse::write_event(&mut events, None, &message);
@@ -119,12 +144,15 @@ impl Listener {
             if !events.is_empty() {
                 let room = room.unwrap_or_default();
                 to.send(Outgoing::with(events, room)).await;
-            } else if let Woken::Quiet = woken {
+            } else if is_quiet {
                 to.keep_alive().await;
+            } else {
+                continue;
             }
-            if let Woken::Stopping = woken {
+            if is_stopping {
                 return;
             }
+            silence.as_mut().reset(Instant::now() + quiet);
         }
     }
 
