@@ -241,13 +241,14 @@ impl Receiver {
 
 impl Sender {
     /// Sends a message: JSON, without a newline at its end. Waits while the other side, or the
-    /// transport's task, does not take it. If the future is dropped, the message is sent with the
-    /// next one.
+    /// transport's task, does not take it. If the future is dropped, at most this message waits, and
+    /// is sent with the next one.
     ///
     /// # Errors
     ///
     /// Broken pipe if the other side is gone.
     pub async fn send(&mut self, message: Vec<u8>) -> io::Result<()> {
+        poll_fn(|cx| self.poll_flush(cx)).await?;
         self.add(message);
         poll_fn(|cx| self.poll_flush(cx)).await
     }
@@ -266,7 +267,8 @@ impl Sender {
         written(&messages).await
     }
 
-    /// Closes this side after everything sent is written.
+    /// Closes this side after everything sent is written. A stream whose other half is still open
+    /// ends only by this, not by a drop.
     ///
     /// # Errors
     ///
