@@ -36,7 +36,7 @@ struct Inner {
     shared: Arc<Shared>,
     stop: Stop,
     /// Locked while a check runs.
-    last: Mutex<Option<(Instant, Verdict)>>,
+    last: Arc<Mutex<Option<(Instant, Verdict)>>>,
 }
 
 impl Health {
@@ -44,7 +44,7 @@ impl Health {
         Self(Arc::new(Inner {
             shared: Arc::clone(shared),
             stop: stop.clone(),
-            last: Mutex::default(),
+            last: Arc::default(),
         }))
     }
 
@@ -74,15 +74,20 @@ impl Health {
         if inner.stop.has_reached(Phase::Leaving) {
             return Err("the process is stopping");
         }
-        let mut last = inner.last.lock().await;
-        match *last {
-            Some((at, verdict)) if at.elapsed() < HEALTH_RESULT_TTL => verdict,
-            _ => {
-                let verdict = inner.check().await;
-                *last = Some((Instant::now(), verdict));
-                verdict
-            }
+        let mut last = Arc::clone(&inner.last).lock_owned().await;
+        if let Some((at, verdict)) = *last
+            && at.elapsed() < HEALTH_RESULT_TTL
+        {
+            return verdict;
         }
+        // A check goes on if its client does not wait for it, so that the next one finds its result.
+        let inner = Arc::clone(inner);
+        let check = tokio::spawn(async move {
+            let verdict = inner.check().await;
+            *last = Some((Instant::now(), verdict));
+            verdict
+        });
+        check.await.unwrap_or(Err("the health check failed"))
     }
 }
 
