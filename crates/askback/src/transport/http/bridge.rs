@@ -116,15 +116,19 @@ impl Bridge {
         end: Arc<Mutex<Option<String>>>,
     ) {
         let state = Arc::clone(&self.state);
+        let ended = |why| *end.lock().unwrap_or_else(PoisonError::into_inner) = why;
+        // It is not replaced if an exchange panics, or the functions of the program that it calls.
+        ended(Some("the client panicked".to_owned()));
         // Closing the client ends all responses that the server holds open.
         let why = tokio::select! {
             why = self.carry(sent) => why,
             () = state.incoming.closed() => None,
         };
         self.ongoing.clear();
-        match why {
-            Some(why) => *end.lock().unwrap_or_else(PoisonError::into_inner) = Some(why),
-            None => self.state.delete_session().await,
+        let is_lost = why.is_some();
+        ended(why);
+        if !is_lost {
+            self.state.delete_session().await;
         }
     }
 
