@@ -83,6 +83,7 @@ impl Place {
 pub(crate) fn agree(state: &Path, path: &Path, server: &str, text: &str) {
     let mut digest = Sha256::new();
     for part in [
+        b"2",
         path.as_os_str().as_encoded_bytes(),
         server.as_bytes(),
         text.as_bytes(),
