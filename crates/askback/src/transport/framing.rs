@@ -139,6 +139,7 @@ impl LineQueue {
         self.lines.push(b'\n');
     }
 
+    #[cfg(any(feature = "client", feature = "server", feature = "stdio"))]
     pub(super) fn len(&self) -> usize {
         self.lines.len() - self.written
     }
