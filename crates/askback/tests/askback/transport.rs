@@ -39,6 +39,36 @@ async fn lines_keep_the_contract() {
     }
 }
 
+#[tokio::test(start_paused = true)]
+async fn of_messages_that_are_given_up_at_most_one_waits() {
+    let (here, there) = tokio::io::duplex(100);
+    let streams = [here, there].map(|end| {
+        let (reader, writer) = tokio::io::split(end);
+        lines(reader, writer, 1000)
+    });
+    let [near, far] = streams;
+    for (near, far) in [memory(), (near, far)] {
+        let (_nothing, mut sender) = near.split();
+        let (mut receiver, _silent) = far.split();
+        let mut sent = 0;
+        for _ in 0..100 {
+            let sending = sender.send(b"\"a message\"".to_vec());
+            sent += usize::from(timeout(Duration::from_secs(1), sending).await.is_ok());
+        }
+        assert!(sent < 100, "nobody reads");
+        let received = async {
+            let mut received = 0;
+            while receiver.receive().await.expect("it is open").is_some() {
+                received += 1;
+            }
+            received
+        };
+        let (closed, received) = tokio::join!(sender.close(), received);
+        closed.expect("it closes");
+        assert!((sent..=sent + 1).contains(&received), "{sent} {received}");
+    }
+}
+
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Fault {
     None,
