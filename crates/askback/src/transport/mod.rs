@@ -203,11 +203,16 @@ impl Receiver {
     ///
     /// No current transport fails; a transport only ends.
     pub async fn receive(&mut self) -> io::Result<Option<Vec<u8>>> {
-        let next = poll_fn(|cx| {
-            let next = self.poll_receive(cx);
-            next.map(|next| next.map(<[u8]>::to_vec))
-        });
-        Ok(next.await)
+        Ok(match &mut self.0 {
+            Incoming::Lines(lines) => {
+                let line = poll_fn(|cx| lines.poll_message(cx).map(|it| it.map(<[u8]>::to_vec)));
+                line.await
+            }
+            Incoming::Queue { messages, .. } => {
+                let queued = messages.recv().await;
+                queued.map(|queued| queued.message)
+            }
+        })
     }
 
     pub(crate) fn poll_receive(&mut self, cx: &mut Context<'_>) -> Poll<Option<&[u8]>> {

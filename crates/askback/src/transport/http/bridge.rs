@@ -12,7 +12,7 @@ use askback_core::{
 };
 use bytes::Bytes;
 use futures_util::{
-    StreamExt as _,
+    FutureExt as _, StreamExt as _,
     future::{AbortHandle, Abortable, Aborted},
     stream::FuturesUnordered,
 };
@@ -250,10 +250,9 @@ impl Bridge {
     ) -> AbortHandle {
         self.parting += usize::from(role == Role::Parts);
         let (end, registration) = AbortHandle::new_pair();
-        let work: BoxFuture<'static, Outcome> = Box::pin(async move {
-            let ended = work.await;
-            Outcome { id, role, ended }
-        });
+        // An async block would move the exchange once more, and need twice its memory.
+        let work: BoxFuture<'static, Outcome> =
+            Box::pin(work.map(move |ended| Outcome { id, role, ended }));
         self.ongoing.push(Abortable::new(work, registration));
         end
     }
