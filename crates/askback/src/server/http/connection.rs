@@ -15,11 +15,11 @@ use bytes::Bytes;
 use http::{HeaderValue, Request, Response, header::CONNECTION};
 use http_body::{Frame, SizeHint};
 use hyper::server::conn::http1;
-use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::rt::TokioIo;
 use tokio::{
     io::{AsyncRead, AsyncReadExt as _, AsyncWrite, ReadBuf, Take},
     net::TcpStream,
-    time::{Sleep, sleep},
+    time::{Instant, Sleep, sleep, sleep_until},
 };
 
 use super::{
@@ -60,8 +60,8 @@ pub(super) async fn connection(
         respond(&responder, ends, request, in_request)
     });
     let mut http = http1::Builder::new();
-    http.timer(TokioTimer::new())
-        .header_read_timeout(limits.http.header_read)
+    // `ClientSocket` has its own timeout.
+    http.header_read_timeout(None)
         // One read may exceed this, up to twice as much.
         .max_buf_size(limits.http.header_bytes.max(LEAST_HEADER_BYTES))
         .max_header_size(limits.http.header_bytes)
@@ -71,26 +71,48 @@ pub(super) async fn connection(
         http.max_headers(limits.http.headers);
     }
     let mut connection = pin!(http.serve_connection(TokioIo::new(io), respond));
-    tokio::select! {
-        biased;
-        ended = connection.as_mut() => return ended,
-        () = present.0.gives_way() => return Ok(()),
-        () = stop.reached(until) => {}
-    }
-    if responder.is_of_fleet() {
-        // A request that is being received is served, because no other process has it.
-        let mut linger = pin!(sleep(LINGER));
-        let ended = poll_fn(|cx| match connection.as_mut().poll(cx) {
-            Poll::Ready(ended) => Poll::Ready(Some(ended)),
-            Poll::Pending if !present.0.awaits_head() => Poll::Ready(None),
-            Poll::Pending => linger.as_mut().poll(cx).map(|()| None),
-        });
-        if let Some(ended) = ended.await {
-            return ended;
+    let mut end = pin!(async {
+        tokio::select! {
+            () = stop.reached(until) => End::Stopping,
+            () = present.0.gives_way() => End::GivesWay,
+        }
+    });
+    // Once polled, `end` wakes this task, so it need not be polled again before.
+    let mut is_awaited = false;
+    let may_end = || stop.has_reached(until) || present.0.is_asked();
+    let ended = poll_fn(|cx| match connection.as_mut().poll(cx) {
+        Poll::Ready(ended) => Poll::Ready(Err(ended)),
+        Poll::Pending if is_awaited && !may_end() => Poll::Pending,
+        Poll::Pending => {
+            is_awaited = true;
+            end.as_mut().poll(cx).map(Ok)
+        }
+    });
+    match ended.await {
+        Err(ended) => ended,
+        Ok(End::GivesWay) => Ok(()),
+        Ok(End::Stopping) => {
+            if responder.is_of_fleet() {
+                // A request that is being received is served, because no other process has it.
+                let mut linger = pin!(sleep(LINGER));
+                let ended = poll_fn(|cx| match connection.as_mut().poll(cx) {
+                    Poll::Ready(ended) => Poll::Ready(Some(ended)),
+                    Poll::Pending if !present.0.awaits_head() => Poll::Ready(None),
+                    Poll::Pending => linger.as_mut().poll(cx).map(|()| None),
+                });
+                if let Some(ended) = ended.await {
+                    return ended;
+                }
+            }
+            connection.as_mut().graceful_shutdown();
+            connection.await
         }
     }
-    connection.as_mut().graceful_shutdown();
-    connection.await
+}
+
+enum End {
+    Stopping,
+    GivesWay,
 }
 
 async fn respond(
@@ -152,8 +174,8 @@ impl http_body::Body for ResponseBody {
     }
 }
 
-/// A socket that fails if its client takes too long to read, and that records what the connection
-/// is doing.
+/// A socket that fails if its client takes too long to send a request head or to read, and that
+/// records what the connection is doing.
 pub(super) struct ClientSocket {
     /// Limits how much is read at once to what hyper needs for most requests, because hyper keeps
     /// its largest buffer as long as the connection exists.
@@ -168,6 +190,10 @@ pub(super) struct ClientSocket {
 struct Head {
     bytes: usize,
     room: Charge,
+    limit: Duration,
+    /// Fires at or before the deadline. It is reset only after it has fired, because most heads
+    /// arrive long before.
+    alarm: Option<Pin<Box<Sleep>>>,
 }
 
 impl Head {
@@ -179,6 +205,28 @@ impl Head {
         if self.bytes > WORTH_COUNTING {
             standing.hold_head(self.room.cover(self.bytes).is_ok());
         }
+    }
+
+    fn is_late(&mut self, standing: &ConnectionActivity, cx: &mut Context<'_>) -> bool {
+        if !standing.awaits_head() {
+            return false;
+        }
+        let set = self.alarm.as_ref();
+        if set.is_some_and(|alarm| !alarm.is_elapsed()) {
+            return false;
+        }
+        let end = standing.waits_since() + self.limit;
+        if Instant::now() >= end {
+            return true;
+        }
+        let alarm = match &mut self.alarm {
+            Some(alarm) => {
+                alarm.as_mut().reset(end);
+                alarm
+            }
+            none => none.insert(Box::pin(sleep_until(end))),
+        };
+        alarm.as_mut().poll(cx).is_ready()
     }
 
     fn end(&mut self) {
@@ -204,6 +252,8 @@ impl ClientSocket {
             head: Head {
                 bytes: 0,
                 room: heads,
+                limit: limits.http.header_read,
+                alarm: None,
             },
         }
     }
@@ -239,7 +289,11 @@ impl AsyncRead for ClientSocket {
         let this = &mut *self;
         let before = buf.filled().len();
         this.inner.set_limit(MOST_AT_ONCE);
-        ready!(Pin::new(&mut this.inner).poll_read(cx, buf))?;
+        let read = Pin::new(&mut this.inner).poll_read(cx, buf);
+        if read.is_pending() && this.head.is_late(&this.standing, cx) {
+            return Poll::Ready(Err(late()));
+        }
+        ready!(read)?;
         this.head.grow(&this.standing, buf.filled().len() - before);
         Poll::Ready(Ok(()))
     }
@@ -272,6 +326,11 @@ impl AsyncWrite for ClientSocket {
         let flushed = Pin::new(self.inner.get_mut()).poll_flush(cx);
         if flushed.is_ready() {
             self.standing.is_written();
+            // From now on the next request is awaited, whether or not another read follows.
+            let this = &mut *self;
+            if this.head.is_late(&this.standing, cx) {
+                return Poll::Ready(Err(late()));
+            }
         }
         self.judge(flushed, cx)
     }
@@ -280,4 +339,9 @@ impl AsyncWrite for ClientSocket {
         let shut = Pin::new(self.inner.get_mut()).poll_shutdown(cx);
         self.judge(shut, cx)
     }
+}
+
+fn late() -> io::Error {
+    let why = "the head of a request did not come in time";
+    io::Error::new(io::ErrorKind::TimedOut, why)
 }

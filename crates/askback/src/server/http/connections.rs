@@ -201,6 +201,10 @@ impl ConnectionActivity {
         self.waits_since.load(Ordering::Relaxed)
     }
 
+    pub(super) fn waits_since(&self) -> Instant {
+        self.among.begun + Duration::from_nanos(self.since())
+    }
+
     fn is_at_work(&self) -> bool {
         self.since() == AT_WORK
     }
@@ -238,6 +242,10 @@ impl ConnectionActivity {
     fn ask(&self) {
         self.is_asked.store(true, Ordering::Relaxed);
         self.gives_way.notify_one();
+    }
+
+    pub(super) fn is_asked(&self) -> bool {
+        self.is_asked.load(Ordering::Relaxed)
     }
 
     /// Waits until it should close for another connection and is not working.
