@@ -238,6 +238,8 @@ const acts = {
   },
 
   async usable({ page }, { role, name }) {
+    // Before its script has run, a page cannot say that a button is to rest.
+    await page.waitForLoadState("load");
     await page.getByRole(role, { name, exact: true, disabled: false }).waitFor();
   },
 

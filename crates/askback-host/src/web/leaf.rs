@@ -323,7 +323,8 @@ impl Leaf for WebPage {
                     _ => "",
                 };
                 let say = format!("{}say", self.shared.visit.path());
-                question::question(&view, begun, front.suggests(), &snapshot.token, say)
+                let (token, is_news) = (&snapshot.token, snapshot.is_news);
+                question::question(&view, begun, front.suggests(), token, is_news, say)
             }
             None => Html::of(&IdlePart),
         };

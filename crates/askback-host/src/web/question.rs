@@ -20,6 +20,7 @@ use crate::{
 #[template(path = "web/question.html")]
 struct QuestionPage<'a> {
     token: &'a str,
+    is_news: bool,
     say: String,
     title: Html,
     queue: Option<Html>,
@@ -76,7 +77,15 @@ const LINE_CHARS: usize = 100;
 
 /// `begun` is the unfinished text, if the question asks for text. `suggests` says whether the
 /// server suggests values for the fields.
-pub(super) fn question(view: &View, begun: &str, suggests: bool, token: &str, say: String) -> Html {
+/// `is_news` says that the user cannot have read it yet.
+pub(super) fn question(
+    view: &View,
+    begun: &str,
+    suggests: bool,
+    token: &str,
+    is_news: bool,
+    say: String,
+) -> Html {
     let fields = match &view.body {
         Body::Form(form) => fields(form, view.issue.is_some(), suggests),
         _ => Vec::new(),
@@ -84,6 +93,7 @@ pub(super) fn question(view: &View, begun: &str, suggests: bool, token: &str, sa
     let (body, after) = body(view);
     Html::of(&QuestionPage {
         token,
+        is_news,
         say,
         title: Html::ours(&view.title.words),
         queue: view.queue.as_ref().map(|it| Html::ours(&it.words)),

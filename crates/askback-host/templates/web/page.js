@@ -122,11 +122,19 @@ function put(region, patch) {
     const isOther = focused?.matches("button") && again?.value !== focused.value;
     if (!isOther) again?.focus({ preventScroll: true });
     if (again && typeof caret === "number") again.setSelectionRange(caret, caret);
-    if (!isNew) return;
+    if (isNew) rest(region);
+}
+
+// A press in the first moment may be meant for what stood there before. The server rejects it too.
+function rest(region) {
     const buttons = region.querySelectorAll("button");
     for (const button of buttons) button.disabled = true;
     setTimeout(() => buttons.forEach((button) => { button.disabled = false; }), settle);
 }
+
+// The page may be loaded with a question that is new.
+const loaded = document.querySelector("#question form[data-news]");
+if (loaded) rest(loaded);
 
 const live = new EventSource(document.body.dataset.live);
 live.addEventListener("patch", (event) => {
