@@ -138,9 +138,13 @@ impl Service {
     /// Whether this is the path of the metadata of its protection.
     pub(super) fn serves(&self, path: &str) -> bool {
         #[cfg(feature = "oauth-server")]
-        return self.0.protected.serves(path);
+        let serves = self.0.protected.serves(path);
         #[cfg(not(feature = "oauth-server"))]
-        path.is_empty()
+        let serves = {
+            let _ = path;
+            false
+        };
+        serves
     }
 
     /// Rejects a request for a side service that names another host. The side service checks the
