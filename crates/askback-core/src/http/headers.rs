@@ -76,6 +76,13 @@ impl<'a> MirroredHeaders<'a> {
 pub fn check(headers: &MirroredHeaders<'_>, body: BodySummary<'_>) -> Result<(), Mismatch> {
     check_plain(headers.version, body.version, VERSION_SHOWN)?;
     check_plain(headers.method, body.method, METHOD_SHOWN)?;
+    if let (Some(header), Some(body)) = (headers.name, body.name)
+        && header == body.as_bytes()
+        && header.iter().all(u8::is_ascii_graphic)
+        && !body.starts_with(ENCODED_START)
+    {
+        return Ok(());
+    }
     let name = headers.name.map(decode).transpose();
     let name = name.map_err(|HeaderDecodeError| Mismatch::Invalid(NAME_SHOWN.into()))?;
     match (name, body.name) {
@@ -133,6 +140,10 @@ const NAME_SHOWN: &str = "Mcp-Name";
 /// Compares a header that is never encoded.
 fn check_plain(header: Option<&[u8]>, body: &str, shown: &'static str) -> Result<(), Mismatch> {
     let header = header.ok_or(Mismatch::Missing(shown.into()))?;
+    // Nearly every header does, and this takes a tenth of the time.
+    if header == body.as_bytes() {
+        return Ok(());
+    }
     match plain(header) {
         Err(HeaderDecodeError) => Err(Mismatch::Invalid(shown.into())),
         Ok(header) if header == body => Ok(()),

@@ -33,11 +33,14 @@ impl Inner {
         heads: Heads<'_>,
         received: &ReceivedMessage,
     ) -> Route {
+        // Nearly every stateless request says in its body what it is.
+        if self.stands_alone && (!self.handshakes || names_a_version(received)) {
+            return Route::Stateless;
+        }
         let version = heads.version();
         let revision = version.and_then(revision_of);
         let era = revision.map(Revision::era);
-        let stateless = !self.handshakes || era == Some(Era::Modern) || names_a_version(received);
-        if stateless && self.stands_alone {
+        if self.stands_alone && era == Some(Era::Modern) {
             return Route::Stateless;
         }
         let session = match heads.session() {
