@@ -164,9 +164,12 @@ impl Programs {
                 command.args(["--nodelay", "--json"]);
             }
             Peer::AskbackFleet => {
-                command
-                    .arg("--fleet")
-                    .arg(self.askback.with_extension("db"));
+                let file = self.askback.with_extension("db");
+                // Otherwise the server would remove the calls of earlier servers while its own are measured.
+                for part in ["db", "db-shm", "db-wal"] {
+                    let _ = fs::remove_file(file.with_extension(part));
+                }
+                command.arg("--fleet").arg(file);
             }
             _ => {}
         }

@@ -170,23 +170,32 @@ pub fn seal(
     if chars > max_chars {
         return Err(too_long);
     }
+    // More than 64 GiB, which no sensible limit allows.
+    let sealed = seal_bytes(ring, binding, state, entropy).ok_or(too_long)?;
+    Ok(URL_SAFE_NO_PAD.encode(sealed))
+}
+
+/// Seals like [`seal`], for a place that takes any bytes: returns the bytes of the token. `None` if the state is longer than
+/// the algorithm allows.
+pub fn seal_bytes(
+    ring: &KeyRing,
+    binding: &Binding<'_>,
+    state: &[u8],
+    entropy: Entropy,
+) -> Option<Vec<u8>> {
     let header = Header::new(ring.active().id(), &entropy);
     let mut token = Vec::with_capacity(HEADER + padded(state.len()) + TAG);
     header.write(&mut token);
     token.extend_from_slice(state);
     token.push(PAD);
     token.resize(HEADER + padded(state.len()), 0);
-    let tag = header
-        .cipher(ring.active())
-        .encrypt_inout_detached(
-            &header.nonce.into(),
-            &header.associated_data(binding),
-            (&mut token[HEADER..]).into(),
-        )
-        // More than 64 GiB, which no sensible limit allows.
-        .map_err(|_| too_long)?;
-    token.extend_from_slice(&tag);
-    Ok(URL_SAFE_NO_PAD.encode(token))
+    let sealed = header.cipher(ring.active()).encrypt_inout_detached(
+        &header.nonce.into(),
+        &header.associated_data(binding),
+        (&mut token[HEADER..]).into(),
+    );
+    token.extend_from_slice(&sealed.ok()?);
+    Some(token)
 }
 
 /// Opens a token that [`seal`] made with an equal `binding` and returns the state.
@@ -212,7 +221,20 @@ pub fn open(
     let bytes = URL_SAFE_NO_PAD
         .decode(token)
         .map_err(|_| SealCause::Malformed)?;
-    let mut bytes = Zeroizing::new(bytes);
+    open_bytes(ring, binding, bytes)
+}
+
+/// Opens what [`seal_bytes`] made, like [`open`].
+///
+/// # Errors
+///
+/// The same as of [`open`].
+pub fn open_bytes(
+    ring: &KeyRing,
+    binding: &Binding<'_>,
+    sealed: Vec<u8>,
+) -> Result<Zeroizing<Vec<u8>>, SealError> {
+    let mut bytes = Zeroizing::new(sealed);
     let (header, rest) = Header::read(&mut bytes).ok_or(SealCause::Malformed)?;
     let (state, tag) = rest
         .split_last_chunk_mut::<TAG>()

@@ -2,7 +2,8 @@
 
 use askback_core::ask::keys::{Key, KeyRing};
 use askback_core::ask::seal::{
-    Binding, Entropy, SealCause, SealError, StateTooLong, open, seal, sealed_chars,
+    Binding, Entropy, SealCause, SealError, StateTooLong, open, open_bytes, seal, seal_bytes,
+    sealed_chars,
 };
 use askback_core::canonical::digest_of;
 use base64::Engine;
@@ -81,6 +82,9 @@ fn what_was_sealed_opens() {
             let token = seal(&ring(&[1]), &BINDING, &state, entropy(), MAX).unwrap();
             assert_eq!(token.len(), sealed_chars(length));
             assert_eq!(*open(&ring(&[1]), &BINDING, &token, MAX).unwrap(), state);
+            let bytes = seal_bytes(&ring(&[1]), &BINDING, &state, entropy()).unwrap();
+            assert_eq!(bytes, URL_SAFE_NO_PAD.decode(&token).unwrap());
+            assert_eq!(*open_bytes(&ring(&[1]), &BINDING, bytes).unwrap(), state);
         }
     }
 }

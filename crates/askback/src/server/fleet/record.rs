@@ -24,8 +24,8 @@ use crate::{
     server::Shared,
 };
 
-/// The maximum length of a record, answer or message in a journal, in characters.
-const SEALED_CHARS: usize = 64 << 20;
+/// The maximum length of a record, answer or message, in bytes.
+const MAX_BYTES: usize = 48 << 20;
 
 #[derive(Serialize, Deserialize)]
 pub(super) struct Record {
@@ -151,15 +151,11 @@ pub(crate) fn sealed<T: Serialize>(
 
 fn sealed_bytes(shared: &Shared, what: &str, place: &str, bytes: &[u8]) -> Result<Vec<u8>> {
     let random = seal::Entropy(entropy()?);
-    let text = seal::seal(
-        shared.keys()?,
-        &binding(shared, what, place),
-        bytes,
-        random,
-        SEALED_CHARS,
-    );
-    let text = text.map_err(|_| Error::new("the call is too large to be written down"))?;
-    Ok(text.into_bytes())
+    let (keys, binding) = (shared.keys()?, binding(shared, what, place));
+    let sealed = (bytes.len() <= MAX_BYTES)
+        .then(|| seal::seal_bytes(keys, &binding, bytes, random))
+        .flatten();
+    sealed.ok_or_else(|| Error::new("the call is too large to be written down"))
 }
 
 pub(crate) fn opened<T: DeserializeOwned>(
@@ -178,8 +174,7 @@ fn opened_bytes(
     bytes: &[u8],
 ) -> Option<Zeroizing<Vec<u8>>> {
     let keys = shared.keys().ok()?;
-    let text = std::str::from_utf8(bytes).ok()?;
-    seal::open(keys, &binding(shared, what, place), text, SEALED_CHARS).ok()
+    seal::open_bytes(keys, &binding(shared, what, place), bytes.to_vec()).ok()
 }
 
 pub(super) const RECORD: &str = "journal record";
