@@ -140,8 +140,8 @@ const NAME_SHOWN: &str = "Mcp-Name";
 /// Compares a header that is never encoded.
 fn check_plain(header: Option<&[u8]>, body: &str, shown: &'static str) -> Result<(), Mismatch> {
     let header = header.ok_or(Mismatch::Missing(shown.into()))?;
-    // Nearly every header does, and this takes a tenth of the time.
-    if header == body.as_bytes() {
+    // Nearly every header is equal, and this takes a tenth of the time.
+    if header == body.as_bytes() && header.is_ascii() {
         return Ok(());
     }
     match plain(header) {
