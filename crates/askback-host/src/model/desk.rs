@@ -9,9 +9,9 @@ use askback::{
 
 use super::{
     Ask, Asker, By, Call, Claims, Question, Refused, Reply, Typed, TypedChange, Why, WorstEnd,
+    action::{Action, Effect, Notice, Permission, SuggestionRequest, Suggestions},
     repeat::{Leftover, Repeats},
-    stage::{self, Step, Turn},
-    step::{Action, Effect, Notice, Permission, SuggestionRequest, Suggestions},
+    step::{self, Step, Turn},
 };
 use crate::{
     ending::QuestionEnd,
@@ -157,7 +157,7 @@ impl Front<'_> {
 struct Open {
     id: u64,
     question: Question,
-    stage: Step,
+    step: Step,
     turn: u64,
     issue: Option<Words>,
     /// The field that needs suggestions, and the start of their text.
@@ -236,7 +236,7 @@ impl Desk {
             question: &open.question,
             position,
             total: position.saturating_add(others),
-            step: &open.stage,
+            step: &open.step,
             turn: open.turn,
             issue: open.issue.as_ref(),
             suggested: open.suggested.as_ref(),
@@ -317,11 +317,11 @@ impl Desk {
             Event::Action(Action::Never) => self.never(),
             Event::Action(Action::Run(permission)) => self.run(permission),
             Event::Sampled(reply) => self.sampled(reply),
-            Event::Action(said) => self.turn(|stage, question| stage.said(question, said)),
+            Event::Action(said) => self.turn(|step, question| step.said(question, said)),
             Event::Answered(reply) => self.turn(|_, _| Turn::reply(reply)),
-            Event::EndOfInput => self.turn(|stage, _| stage.end_of_input()),
+            Event::EndOfInput => self.turn(|step, _| step.end_of_input()),
             Event::Browser(is_there) => {
-                self.turn(|stage, question| stage::opened(stage, question, is_there))
+                self.turn(|step, question| step::opened(step, question, is_there))
             }
             Event::Folder(found) => self.folder(found),
             Event::LinkDone(id) => self.link_done(&id),
@@ -360,7 +360,7 @@ impl Desk {
                     id,
                     first: first.typed(&question.ask),
                     is_shared: false,
-                    stage: kept.unwrap_or(first),
+                    step: kept.unwrap_or(first),
                     question,
                     turn: 0,
                     issue: None,
@@ -417,12 +417,12 @@ impl Desk {
                 effects.push(self.refuse(open.id, declined(By::Policy)));
                 continue;
             }
-            if let (Step::Request(_), true) = (&open.stage, self.permission.is_given()) {
+            if let (Step::Request(_), true) = (&open.step, self.permission.is_given()) {
                 let said = Action::Run(self.permission);
-                let turn = open.stage.said(&open.question, said);
+                let turn = open.step.said(&open.question, said);
                 effects.extend(turn.effect);
-                let Ok(stage) = turn.next else { continue };
-                open.stage = stage;
+                let Ok(step) = turn.next else { continue };
+                open.step = step;
             }
             self.front = Some(open);
             return effects;
@@ -443,7 +443,7 @@ impl Desk {
         }
         self.end(WorstEnd::Unanswered);
         if let Some(open) = self.front.take() {
-            self.kept.keep(open.question, open.stage, &self.limits);
+            self.kept.keep(open.question, open.step, &self.limits);
         }
         let mut effects = vec![Effect::Tell(notice)];
         effects.extend(self.bring_forward());
@@ -461,7 +461,7 @@ impl Desk {
         let Some(open) = front else {
             return Vec::new();
         };
-        self.kept.keep(open.question, open.stage, &self.limits);
+        self.kept.keep(open.question, open.step, &self.limits);
         let mut effects = vec![Effect::Tell(Notice::Lost)];
         effects.extend(self.bring_forward());
         effects
@@ -475,7 +475,7 @@ impl Desk {
     /// Returns what the user has typed in a question, without secrets.
     pub fn typed(&self, id: u64) -> Option<Typed> {
         let open = self.open(id)?;
-        Some(open.stage.typed(&open.question.ask))
+        Some(open.step.typed(&open.question.ask))
     }
 
     /// Returns the content of a question when it was first shown, before anything was typed or restored.
@@ -490,20 +490,20 @@ impl Desk {
         let Some(open) = all.find(|open| open.id == id) else {
             return Vec::new();
         };
-        let before = open.stage.typed(&open.question.ask);
-        let was_reviewed = open.stage.is_reviewed();
+        let before = open.step.typed(&open.question.ask);
+        let was_reviewed = open.step.is_reviewed();
         for TypedChange { name, over, now } in changes {
             let known = before.get(&name);
             let is_current = over.is_none() || known == over.as_ref();
             if known.is_some() && is_current {
-                let stage = mem::replace(&mut open.stage, Step::Confirm);
-                open.stage = stage.retype(&name, &now);
+                let step = mem::replace(&mut open.step, Step::Confirm);
+                open.step = step.retype(&name, &now);
             }
         }
-        if open.stage.typed(&open.question.ask) == before {
+        if open.step.typed(&open.question.ask) == before {
             return Vec::new();
         }
-        if was_reviewed && !open.stage.is_reviewed() {
+        if was_reviewed && !open.step.is_reviewed() {
             open.turn = open.turn.saturating_add(1);
             open.issue = Some("it was changed elsewhere in the meantime".into());
         }
@@ -557,7 +557,7 @@ impl Desk {
             return Vec::new();
         };
         let (Ask::Arguments { suggests: true, .. }, Step::Filling(draft)) =
-            (&open.question.ask, &open.stage)
+            (&open.question.ask, &open.step)
         else {
             return Vec::new();
         };
@@ -587,17 +587,17 @@ impl Desk {
     }
 
     fn folder(&mut self, found: Result<Root, Words>) -> Vec<Effect> {
-        self.turn(|stage, _| match (stage, found) {
+        self.turn(|step, _| match (step, found) {
             (Step::Folders(_), Ok(root)) => Turn::reply(Reply::Roots(vec![root])),
-            (stage, Err(issue)) => Turn::stay(stage).because(issue),
-            (stage, Ok(_)) => Turn::stay(stage),
+            (step, Err(issue)) => Turn::stay(step).because(issue),
+            (step, Ok(_)) => Turn::stay(step),
         })
     }
 
     fn link_done(&mut self, done: &str) -> Vec<Effect> {
         let is_open = self.front.as_ref().is_some_and(|open| {
             let asked = matches!(&open.question.ask, Ask::Link { id: Some(id), .. } if id == done);
-            asked && matches!(open.stage, Step::Opened(_))
+            asked && matches!(open.step, Step::Opened(_))
         });
         if !is_open {
             return Vec::new();
@@ -623,16 +623,16 @@ impl Desk {
             .collect()
     }
 
-    fn turn(&mut self, step: impl FnOnce(Step, &Question) -> Turn) -> Vec<Effect> {
+    fn turn(&mut self, take: impl FnOnce(Step, &Question) -> Turn) -> Vec<Effect> {
         let Some(open) = self.front.take() else {
             return Vec::new();
         };
-        let turn = step(open.stage, &open.question);
+        let turn = take(open.step, &open.question);
         let mut effects: Vec<_> = turn.effect.into_iter().collect();
         match turn.next {
-            Ok(stage) => {
+            Ok(step) => {
                 self.front = Some(Open {
-                    stage,
+                    step,
                     turn: open.turn.saturating_add(u64::from(turn.moved)),
                     issue: turn.issue,
                     ..open
@@ -754,14 +754,14 @@ impl Desk {
 
     /// Runs the request in front, and saves the permission.
     fn run(&mut self, permission: Permission) -> Vec<Effect> {
-        let is_request = |open: &Open| matches!(open.stage, Step::Request(_));
+        let is_request = |open: &Open| matches!(open.step, Step::Request(_));
         let mut effects = Vec::new();
         if self.front.as_ref().is_some_and(is_request) && permission != Permission::Ask {
             self.permission = permission;
             effects.extend(permission.is_kept().then_some(Effect::Remember(permission)));
         }
         let said = Action::Run(permission);
-        effects.extend(self.turn(|stage, question| stage.said(question, said)));
+        effects.extend(self.turn(|step, question| step.said(question, said)));
         effects
     }
 
@@ -782,10 +782,10 @@ impl Desk {
         reply: Result<Box<CreateMessageResult>, (Words, Option<PeerText>)>,
     ) -> Vec<Effect> {
         let is_permitted = self.permission.is_given();
-        self.turn(|stage, _| match (stage, reply) {
-            (Step::Running(sampling), Ok(reply)) => stage::came(sampling, *reply, is_permitted),
-            (Step::Running(sampling), Err((why, quoted))) => stage::failed(sampling, why, quoted),
-            (stage, _) => Turn::stay(stage),
+        self.turn(|step, _| match (step, reply) {
+            (Step::Running(sampling), Ok(reply)) => step::came(sampling, *reply, is_permitted),
+            (Step::Running(sampling), Err((why, quoted))) => step::failed(sampling, why, quoted),
+            (step, _) => Turn::stay(step),
         })
     }
 }

@@ -4,6 +4,7 @@
 //! A front end shows the conversation and the [`Front`] of its current [`Desk`], turns the user's
 //! input into an [`Action`], and carries out each [`Effect`]. Front ends decide nothing.
 
+mod action;
 mod conversation;
 mod desk;
 mod draft;
@@ -11,7 +12,6 @@ pub mod link;
 mod offers;
 mod repeat;
 mod sampling;
-mod stage;
 mod step;
 
 use askback::{
@@ -20,6 +20,7 @@ use askback::{
 };
 use serde::{Deserialize, Serialize};
 
+pub use action::{Action, Effect, Notice, Permission, SuggestionRequest, Suggestions};
 pub use conversation::{
     Catalog, Change, Conversation, Far, History, How, Presence, Server, UnderWay,
 };
@@ -30,8 +31,7 @@ pub use draft::{
 pub use offers::{About, Offer, Offers, OtherLine, ServerOffer};
 pub(crate) use sampling::{PERSON, calls, content_of, mode};
 pub use sampling::{Part, Sampling};
-pub use stage::Step;
-pub use step::{Action, Effect, Notice, Permission, SuggestionRequest, Suggestions};
+pub use step::Step;
 
 use crate::text::{PeerText, Words};
 
