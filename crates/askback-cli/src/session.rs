@@ -20,7 +20,7 @@ use askback_host::{
     host::Host,
     leaf::Leaf,
     leaves::Leaves,
-    model::{Permission, Presence},
+    model::{Change, Permission, Presence},
     page::{Look, Style, out},
     plain::Plain,
     relay::{ServerId, claims},
@@ -278,7 +278,7 @@ impl Session {
         self.client = open(&self.opener, &mut self.host).await?;
         self.host.note_presence(self.server, Presence::There);
         let claims = self.client.server_info().map(claims);
-        self.host.meet(self.server, claims);
+        self.host.change(Change::Met(self.server, claims));
         Ok(())
     }
 

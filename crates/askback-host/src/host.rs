@@ -15,11 +15,7 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-use askback::{
-    internal::future::BoxFuture,
-    limits::Limits,
-    protocol::{CreateMessageResult, LoggingLevel, Root},
-};
+use askback::{internal::future::BoxFuture, limits::Limits, protocol::CreateMessageResult};
 use tokio::{
     sync::{oneshot, watch},
     time::{Instant, sleep, sleep_until},
@@ -32,9 +28,8 @@ use crate::{
     folder,
     leaf::{Did, Leaf, LinkOpening},
     model::{
-        Action, Asker, Call, Catalog, Change, Claims, Conversation, Desk, Effect, Event,
-        EventOutcome, How, Offer, Permission, Presence, Question, Reply, Server, ServerOffer, Step,
-        SuggestionRequest, WorstEnd,
+        Action, Asker, Call, Change, Conversation, Desk, Effect, Event, EventOutcome, Permission,
+        Presence, Question, Reply, Server, Step, SuggestionRequest, WorstEnd,
     },
     models::{Model, ModelError},
     page::{Page, Rows, Style, out::Unwritten},
@@ -137,7 +132,8 @@ impl Host {
         self.talk.chosen()
     }
 
-    fn change(&mut self, change: Change) -> Option<EventOutcome> {
+    /// Applies a change to the conversation. Returns the outcome of an event at a desk.
+    pub fn change(&mut self, change: Change) -> Option<EventOutcome> {
         self.talk.pass(self.began.elapsed());
         self.talk.update(change)
     }
@@ -641,10 +637,6 @@ pub(crate) fn waited(desk: &Desk, so_far: Duration) -> Words {
 }
 
 impl Host {
-    pub fn choose(&mut self, server: ServerId) {
-        self.change(Change::Chosen(server));
-    }
-
     pub fn note_presence(&mut self, server: ServerId, presence: Presence) {
         let is_opening = match presence {
             Presence::There => Some(false),
@@ -659,24 +651,6 @@ impl Host {
         self.change(Change::Presence(server, presence));
     }
 
-    pub fn meet(&mut self, server: ServerId, claims: Option<Claims>) {
-        self.change(Change::Met(server, claims));
-    }
-
-    pub fn list(&mut self, server: ServerId, catalog: Catalog) {
-        self.change(Change::Listed(server, catalog));
-    }
-
-    /// Sets the log level requested from the chosen server.
-    pub fn log(&mut self, level: LoggingLevel) {
-        self.change(Change::Log(self.talk.chosen_id(), level));
-    }
-
-    /// Shares folders with the chosen server without asking.
-    pub fn share(&mut self, roots: Vec<Root>) {
-        self.change(Change::Shared(self.talk.chosen_id(), roots));
-    }
-
     /// Ends the muting of all servers. Returns whether this lets questions come to the user again.
     pub fn unmute(&mut self) -> bool {
         let is_asked = self.talk.servers().any(|server| server.desk().is_muted());
@@ -684,46 +658,14 @@ impl Host {
         is_asked
     }
 
-    /// Begins a call of the chosen server. `line` is the offered line for the call. If the call is
-    /// repeated, questions that were answered before get the same answers.
-    pub fn begin_call(&mut self, call: Call, line: Option<String>, is_repeated: bool) {
-        let server = self.talk.chosen_id();
-        self.change(Change::Called {
-            server,
-            call,
-            line,
-            is_repeated,
-        });
-    }
-
-    pub fn end_call(&mut self, how: How) {
-        self.change(Change::Ended(self.talk.chosen_id(), how));
-    }
-
     /// Returns how long the server worked on the last call, without the time for its questions.
     pub fn took(&self) -> Option<Duration> {
         self.talk.took()
     }
 
-    pub fn offer(&mut self, offers: Vec<Offer>) {
-        self.change(Change::Offered(offers));
-    }
-
-    pub fn offer_servers(&mut self, servers: Vec<ServerOffer>) {
-        self.change(Change::Servers(servers));
-    }
-
     /// Shows the calls in the background at front ends that show them without a command.
     pub fn showing_tasks(&mut self, tasks: &Tasks) {
         self.leaf.tasks(tasks);
-    }
-
-    pub fn describe(&mut self, words: Words) {
-        self.change(Change::Described(words));
-    }
-
-    pub fn remember(&mut self, lines: Vec<String>) {
-        self.change(Change::Entered(lines));
     }
 
     /// Sets whether the chosen server may use the model without asking. `keep` stores the user's

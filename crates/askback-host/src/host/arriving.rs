@@ -119,7 +119,7 @@ impl Host {
                 reply,
                 link,
             } => {
-                self.meet(server, claims);
+                self.change(Change::Met(server, claims));
                 self.replies.insert(id, reply);
                 if self.witness.is_some() {
                     self.asked.insert(id, Question::clone(&question));
