@@ -2,6 +2,7 @@
 
 use std::io;
 
+use serde::{Serialize, de::DeserializeOwned};
 use tokio::{
     io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader},
     net::{
@@ -11,7 +12,7 @@ use tokio::{
     sync::mpsc,
 };
 
-use super::line::{self, Line};
+use super::line;
 
 /// The maximum size of a line, in bytes. Forms and links are far smaller; a request to a model with
 /// pictures can be larger, and is then not asked.
@@ -62,14 +63,14 @@ impl Writer {
     }
 
     /// Sends a line. Returns false if the peer is too slow or gone.
-    pub(super) fn send<L: Line>(&self, line: &L) -> bool {
+    pub(super) fn send(&self, line: &impl Serialize) -> bool {
         line::write(line).is_ok_and(|bytes| self.0.try_send(bytes).is_ok())
     }
 }
 
 impl Reader {
     /// Reads the next line of a known kind; `None` at the end. Not cancel safe.
-    pub(super) async fn read<L: Line>(&mut self) -> io::Result<Option<L>> {
+    pub(super) async fn read<L: DeserializeOwned>(&mut self) -> io::Result<Option<L>> {
         loop {
             let mut bytes = Vec::new();
             let most = u64::try_from(MAX_LINE_BYTES).unwrap_or(u64::MAX);
