@@ -11,10 +11,9 @@ use crate::{
     page::{Excerpt, LEFT_OUT, Page, Style},
     text::{self, PeerText, Words},
     view::{
-        self, Address, AskerView, BlockView, Body, CallView, Destination, FieldView, FormView,
-        Kind, Labelled, LinkStep, LinkView, MessageView, Part, ReplyBlockView, RequestView,
-        SamplingView, SecretView, SuggestedView, Text, ToolView, ToolsView, View, WarningView,
-        field_lines, name,
+        self, Address, AskerView, Body, CallView, FieldView, FormView, Kind, LinkStep, LinkView,
+        MessageView, Part, RequestView, SecretView, SuggestedView, Text, ToolView, ToolsView, View,
+        WriteView, field_lines, name,
     },
     words,
 };
@@ -39,20 +38,22 @@ pub(crate) fn head(page: &mut Page, view: &View) {
 pub(crate) fn unfinished(page: &mut Page, link: &LinkView, words: &Words) {
     page.blank();
     page.say(Style::Strong, words.clone());
-    page.link(&link.destination.address);
+    address(page, &link.destination.address);
 }
 
 /// Puts at most `shown` characters of the server's message on the page. `rest` tells how to see
 /// more.
 pub(crate) fn why(page: &mut Page, view: &View, shown: usize, rest: &'static str) {
     let mut excerpt = Excerpt::new(page, shown);
-    message(&mut excerpt, view);
+    put_parts(&mut excerpt, &view.message);
     excerpt.end(rest);
 }
 
-fn message(excerpt: &mut Excerpt<'_>, view: &View) {
-    for part in &view.message {
+fn put_parts(excerpt: &mut Excerpt<'_>, parts: &[Part]) {
+    for part in parts {
         match part {
+            Part::Say(Style::Dim, words) => excerpt.page().note(Style::Dim, words.clone()),
+            Part::Say(Style::Strong, words) => title(excerpt.page(), words),
             Part::Say(style, words) => excerpt.page().say(*style, words.clone()),
             Part::Wrong(words, quoted) => {
                 issue(excerpt.page(), words.clone());
@@ -74,6 +75,11 @@ fn message(excerpt: &mut Excerpt<'_>, view: &View) {
     }
 }
 
+fn title(page: &mut Page, words: &Words) {
+    page.blank();
+    page.say(Style::Strong, words.clone());
+}
+
 /// Puts the current step on the page; of a form, the field `at`.
 pub(crate) fn step(page: &mut Page, view: &View, at: usize) {
     match &view.body {
@@ -85,7 +91,9 @@ pub(crate) fn step(page: &mut Page, view: &View, at: usize) {
             .for_each(|it| put_field(page, it)),
         Body::Review(form) => review(page, form),
         Body::Link(link) => link_step(page, link),
-        Body::Sampling(sampling) => sampling_step(page, sampling),
+        Body::Request(parts) | Body::Reply(parts) => whole(page, parts),
+        Body::Running(words) => page.say(Style::Plain, words.clone()),
+        Body::Write(write) => to_write(page, write),
         Body::Folders { offered, .. } => {
             if let Some(offered) = offered {
                 page.say(Style::Plain, offered.clone());
@@ -305,7 +313,7 @@ pub fn body(excerpt: &mut Excerpt<'_>, view: &View, following: usize) {
     }
     let characters = parts.iter().map(|(_, line)| text::extent(line));
     excerpt.reserve(characters.sum::<usize>().saturating_add(following));
-    message(excerpt, view);
+    put_parts(excerpt, &view.message);
     excerpt.release();
     for (mark, line) in parts {
         excerpt.quote_at(mark, &line);
@@ -439,11 +447,7 @@ fn link_of(step: &Step) -> Option<&Link> {
 
 fn link_step(page: &mut Page, link: &LinkView) {
     if link.step == LinkStep::Consent {
-        destination(page, &link.destination);
-        page.link(&link.destination.address);
-        if let Some(here) = &link.here {
-            page.note(Style::Plain, here.clone());
-        }
+        whole_link(page, link);
     }
     if let Some(next) = &link.next {
         page.blank();
@@ -451,33 +455,34 @@ fn link_step(page: &mut Page, link: &LinkView) {
     }
 }
 
-/// Puts the destination of a link on the page: the site, the host and all warnings. The site comes
-/// first because a host may start like another one.
-pub fn destination(page: &mut Page, link: &Destination) {
-    for part in [&link.site].into_iter().chain(&link.host) {
-        page.quote_line(words!("{} ", part.label), part.text.clone());
+/// Puts a link on the page: the site, the host and all warnings, then the address, which may be long.
+/// The site comes first because a host may start like another one.
+pub(crate) fn whole_link(page: &mut Page, link: &LinkView) {
+    let to = &link.destination;
+    for part in [&to.site].into_iter().chain(&to.host) {
+        address(page, part);
     }
-    warnings(page, &link.warnings);
-    for site in &link.leads_on {
-        page.quote_line(leads_on(site), site.text.clone());
-    }
-    if let Some(more) = &link.leads_on_more {
-        page.say(Style::Warning, words!("! {}", *more));
-    }
-}
-
-pub(crate) fn leads_on(site: &Address) -> Words {
-    words!("! {} ", site.label)
-}
-
-/// Puts the warnings on the page that make a second yes necessary.
-pub fn warnings(page: &mut Page, warnings: &[WarningView]) {
-    for warning in warnings {
+    for warning in &to.warnings {
         page.item("! ", Style::Warning, warning.words.clone());
         if let Some(of) = &warning.of {
             page.quote_line("  ", of.clone());
         }
     }
+    for site in &to.leads_on {
+        page.link(words!("! {} ", site.label), Style::Warning, site);
+    }
+    if let Some(more) = &to.leads_on_more {
+        page.say(Style::Warning, words!("! {}", *more));
+    }
+    address(page, &to.address);
+    if let Some(here) = &link.here {
+        page.note(Style::Plain, here.clone());
+    }
+}
+
+fn address(page: &mut Page, address: &Address) {
+    let label = address.label.clone().padded("Address ".len());
+    page.link(label, Style::Strong, address);
 }
 
 pub(crate) fn link_alone(page: &mut Page, front: &Front<'_>) {
@@ -494,60 +499,17 @@ pub(crate) fn link_code(page: &mut Page, front: &Front<'_>) {
     }
 }
 
-fn sampling_step(page: &mut Page, sampling: &SamplingView) {
-    match sampling {
-        SamplingView::Request { changed, words } => {
-            if let Some((title, changed)) = changed {
-                page.blank();
-                page.say(Style::Strong, title.clone());
-                let mut excerpt = Excerpt::new(page, usize::MAX);
-                request(&mut excerpt, changed);
-                excerpt.end(LEFT_OUT);
-            }
-            page.note(Style::Dim, words.clone());
-        }
-        SamplingView::Running(words) => page.say(Style::Plain, words.clone()),
-        SamplingView::Reply {
-            title,
-            blocks,
-            facts,
-        } => {
-            page.blank();
-            page.say(Style::Strong, title.clone());
-            for block in blocks {
-                reply_block(page, block);
-            }
-            for fact in facts {
-                page.quote_line(words!("  {} ", fact.label), fact.text.clone());
-            }
-        }
-        SamplingView::Rewrite { title, text, .. } | SamplingView::Reread { title, text } => {
-            page.blank();
-            page.say(Style::Strong, title.clone());
-            page.quote(text.clone());
-        }
-        SamplingView::Write { note, .. } => match note {
-            Some((Style::Dim, words)) => page.note(Style::Dim, words.clone()),
-            Some((style, words)) => page.say(*style, words.clone()),
-            None => {}
-        },
-    }
+pub(crate) fn whole(page: &mut Page, parts: &[Part]) {
+    let mut excerpt = Excerpt::new(page, usize::MAX);
+    put_parts(&mut excerpt, parts);
+    excerpt.end(LEFT_OUT);
 }
 
-fn reply_block(page: &mut Page, block: &ReplyBlockView) {
-    match block {
-        ReplyBlockView::Text(text) => page.quote(text.clone()),
-        ReplyBlockView::Call {
-            number,
-            tool,
-            arguments,
-        } => {
-            let number = words!("{}", *number).right(2);
-            page.quote_line(words!(" {} {} ", number, tool.label), tool.text.clone());
-            for line in arguments {
-                page.quote_at("      ", line.clone());
-            }
-        }
+fn to_write(page: &mut Page, write: &WriteView) {
+    whole(page, &write.parts);
+    if let Some(now) = &write.now {
+        title(page, &now.label);
+        page.quote(now.text.clone());
     }
 }
 
@@ -558,13 +520,9 @@ fn request(excerpt: &mut Excerpt<'_>, request: &RequestView) {
     let all = sizes.iter().copied().fold(0, usize::saturating_add);
     excerpt.reserve(all);
     if let Some(system) = &request.system {
-        excerpt.say(Style::Dim, system.label.clone());
-        excerpt.quote(system.text.raw());
+        put_message(excerpt, system);
     }
-    excerpt.page().note(Style::Dim, request.wishes.clone());
-    for hint in &request.hints {
-        excerpt.quote_line(words!("  {} ", hint.label), hint.text.raw());
-    }
+    put_parts(excerpt, &request.wishes);
     if let Some(tools) = &request.tools {
         offered(excerpt, tools);
     }
@@ -597,18 +555,13 @@ fn request(excerpt: &mut Excerpt<'_>, request: &RequestView) {
         excerpt.leave_out(words, earlier.iter().map(characters).sum());
     }
     for message in last {
-        excerpt.say(Style::Dim, message.from.clone());
-        for block in &message.blocks {
-            match block {
-                BlockView::Text(text) => excerpt.quote(text.raw()),
-                BlockView::Call(call) => labelled(excerpt, call),
-                BlockView::Result(of, text) => {
-                    labelled(excerpt, of);
-                    excerpt.quote(text.raw());
-                }
-            }
-        }
+        put_message(excerpt, message);
     }
+}
+
+fn put_message(excerpt: &mut Excerpt<'_>, message: &MessageView) {
+    excerpt.say(Style::Dim, message.from.clone());
+    put_parts(excerpt, &message.parts);
 }
 
 /// Puts the start of a message on the page, in at most `most` characters.
@@ -624,14 +577,11 @@ fn beginning(excerpt: &mut Excerpt<'_>, message: &MessageView, most: usize) {
     }
 }
 
-fn labelled(excerpt: &mut Excerpt<'_>, line: &Labelled) {
-    excerpt.quote_line(words!("{} ", line.label), line.text.raw());
-}
-
 fn texts(message: &MessageView) -> impl Iterator<Item = &str> {
-    message.blocks.iter().map(|block| match block {
-        BlockView::Text(text) | BlockView::Result(_, text) => text.raw(),
-        BlockView::Call(call) => call.text.raw(),
+    message.parts.iter().filter_map(|part| match part {
+        Part::Text(text) => Some(text.raw()),
+        Part::Line(line) => Some(line.text.raw()),
+        _ => None,
     })
 }
 
@@ -671,26 +621,19 @@ fn offered(excerpt: &mut Excerpt<'_>, tools: &ToolsView) {
     let others: Vec<_> = others.collect();
     if !others.is_empty() {
         let mark = words!("  and {} more: ", others.len());
-        excerpt.quote_line(mark, &cut(&others.join(", "), most));
+        excerpt.quote_line(mark, &text::cut(&others.join(", "), most));
     }
 }
 
 fn describe(excerpt: &mut Excerpt<'_>, tool: &ToolView, most: usize) {
     excerpt.quote_line("  ", tool.name.raw());
     if let Some(description) = &tool.description {
-        excerpt.quote_at("    ", &cut(description.raw(), most));
+        excerpt.quote_at("    ", &text::cut(description.raw(), most));
     }
     for line in &tool.arguments {
         excerpt.quote_at("    · ", line.raw());
     }
     if let Some(schema) = &tool.schema {
-        excerpt.quote_line("    schema ", &cut(schema.raw(), most));
-    }
-}
-
-fn cut(text: &str, most: usize) -> String {
-    match text::head(text, most) {
-        (_, 0) => text.to_owned(),
-        (head, _) => format!("{head}…"),
+        excerpt.quote_line("    schema ", &text::cut(schema.raw(), most));
     }
 }

@@ -24,9 +24,7 @@ pub use form::{
 pub(crate) use form::{MAX_OPEN_CHOICES, field_lines, is_secret};
 pub use help::{Does, Help};
 pub use link::{Address, Destination, LinkStep, LinkView, WarningView, destination};
-pub use sampling::{
-    BlockView, MessageView, ReplyBlockView, RequestView, SamplingView, ToolView, ToolsView,
-};
+pub use sampling::{MessageView, RequestView, ToolView, ToolsView, WriteView};
 
 use crate::{
     folder,
@@ -170,7 +168,7 @@ impl Labelled {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Part {
-    /// Our own sentence.
+    /// Our own sentence. A strong one is a title.
     Say(Style, Words),
     /// An error, with our description and the peer's.
     Wrong(Words, Option<PeerText>),
@@ -198,8 +196,14 @@ pub enum Body {
     Review(FormView),
     /// Open a link.
     Link(Box<LinkView>),
-    /// Review a sampling request, a model's reply, or the user's own reply.
-    Sampling(SamplingView),
+    /// Review a sampling request, as the user changed it, and let a model reply.
+    Request(Vec<Part>),
+    /// Wait for the model's reply.
+    Running(Words),
+    /// Review a model's reply or the user's own, and send it.
+    Reply(Vec<Part>),
+    /// Write a reply instead of a model, or rewrite a part of a request or reply.
+    Write(WriteView),
     /// Choose a folder.
     Folders {
         /// The offered folder.
@@ -210,7 +214,7 @@ pub enum Body {
     /// Give a reason. This is the label.
     Reason(Words),
     /// The fields or the link, without actions.
-    Outline(Box<Outline>),
+    Outline(Outline),
 }
 
 /// The fields or the link of a question, without actions. Used if the question cannot be answered
@@ -221,10 +225,6 @@ pub struct Outline {
     pub key: Option<PeerText>,
     /// Each field or link.
     pub lines: Vec<PeerText>,
-    /// The warning if it seems to ask for secrets.
-    pub secret: Option<SecretView>,
-    /// Where its link goes, if the link may be opened.
-    pub destination: Option<Destination>,
 }
 
 /// Facts about the user that a view depends on.
@@ -275,7 +275,7 @@ fn body(asker: &Asker, front: &Front<'_>, reader: Reader) -> Body {
             label: "Another folder:".into(),
         },
         Step::Reason(_) => Body::Reason("Why not? (optional)".into()),
-        _ => sampling::sampling(asker, front).map_or(Body::Nothing, Body::Sampling),
+        _ => sampling::body(asker, front),
     }
 }
 
@@ -310,17 +310,11 @@ pub fn outline(asker: &Asker, question: &Question) -> View {
         Ask::Retry { .. } | Ask::Older { .. } => Vec::new(),
         Ask::Register { .. } | Ask::Client { .. } => Vec::new(),
     };
-    let destination = match &question.ask {
-        Ask::Link { url, .. } => judge(url).ok().as_ref().map(destination),
-        _ => None,
-    };
     let outline = Outline {
         key: question.key.as_ref().map(PeerText::from),
         lines,
-        secret: form::secret(&question.ask),
-        destination,
     };
-    with(asker, question, Body::Outline(Box::new(outline)))
+    with(asker, question, Body::Outline(outline))
 }
 
 fn with(asker: &Asker, question: &Question, body: Body) -> View {
@@ -399,10 +393,7 @@ fn title(question: &Question, name: LocalText) -> Title {
 
 /// Describes a server.
 pub fn asker(asker: &Asker) -> AskerView {
-    let cut = |claim: &str| match text::head(claim, CLAIM_MAX_CHARS) {
-        (_, 0) => claim.to_owned(),
-        (head, _) => format!("{head}…"),
-    };
+    let cut = |claim: &str| text::cut(claim, CLAIM_MAX_CHARS);
     AskerView {
         name: name(asker).into(),
         origin: match &asker.reached {

@@ -10,10 +10,9 @@ use crate::{
     page::Style,
     text::{PeerText, Words, acts_or_hides},
     view::{
-        BlockView, Body, Destination, FieldState, FieldView, FormView, Input, Labelled, LinkStep,
-        LinkView, MessageView, Part, ReplyBlockView, RequestView, SamplingView, SecretView, View,
+        Body, Destination, FieldState, FieldView, FormView, Input, Labelled, LinkStep, LinkView,
+        MessageView, Part, RequestView, SecretView, View,
     },
-    words,
 };
 
 #[derive(Template)]
@@ -104,7 +103,7 @@ pub(super) fn question(
             label: Some(Html::ours(&call.label)),
             text: Some(Html::peer(&call.name)),
         }),
-        message: view.message.iter().flat_map(part).collect(),
+        message: parts(&view.message),
         body,
         fields,
         text: text(view, begun),
@@ -117,7 +116,7 @@ pub(super) fn question(
         after,
         issue: view.issue.as_ref().map(Html::ours),
         buttons: all_buttons(view),
-        is_waiting: matches!(&view.body, Body::Sampling(SamplingView::Running(_))),
+        is_waiting: matches!(view.body, Body::Running(_)),
     })
 }
 
@@ -190,8 +189,8 @@ fn part(part: &Part) -> Vec<Line> {
 }
 
 fn request(request: &RequestView) -> Vec<Line> {
-    let mut lines: Vec<_> = request.system.iter().flat_map(quoted).collect();
-    lines.extend(request.messages.iter().flat_map(message));
+    let messages = request.system.iter().chain(&request.messages);
+    let mut lines: Vec<_> = messages.flat_map(message).collect();
     if let Some(tools) = &request.tools {
         lines.push(ours("note", &tools.words));
         for tool in &tools.tools {
@@ -200,25 +199,18 @@ fn request(request: &RequestView) -> Vec<Line> {
             lines.extend(tool.arguments.iter().chain(&tool.schema).map(peer));
         }
     }
-    lines.push(ours("note", &request.wishes));
-    lines.extend(request.hints.iter().map(labelled));
+    lines.extend(parts(&request.wishes));
     lines
-}
-
-fn quoted(fact: &Labelled) -> [Line; 2] {
-    [ours("note", &fact.label), peer(&fact.text)]
 }
 
 fn message(message: &MessageView) -> Vec<Line> {
     let mut lines = vec![ours("note", &message.from)];
-    for block in &message.blocks {
-        match block {
-            BlockView::Text(text) => lines.push(peer(text)),
-            BlockView::Call(call) => lines.push(labelled(call)),
-            BlockView::Result(of, text) => lines.extend([labelled(of), peer(text)]),
-        }
-    }
+    lines.extend(parts(&message.parts));
     lines
+}
+
+fn parts(parts: &[Part]) -> Vec<Line> {
+    parts.iter().flat_map(part).collect()
 }
 
 /// Returns the lines before the fields, and the lines after them.
@@ -233,14 +225,17 @@ fn body(view: &View) -> (Vec<Line>, Vec<Line>) {
         }
         Body::Review(form) => review(form),
         Body::Link(it) => link(it),
-        Body::Sampling(it) => sampling(it),
-        Body::Folders { offered, .. } => offered.iter().map(|it| ours("said", it)).collect(),
-        Body::Outline(outline) => {
-            let mut lines: Vec<_> = outline.lines.iter().map(peer).collect();
-            lines.extend(outline.secret.iter().flat_map(secret));
-            lines.extend(outline.destination.iter().flat_map(destination));
-            lines
+        Body::Request(it) | Body::Reply(it) => parts(it),
+        Body::Running(words) => vec![ours("said", words)],
+        Body::Write(write) => {
+            let now = write
+                .now
+                .iter()
+                .flat_map(|now| [ours("note", &now.label), peer(&now.text)]);
+            parts(&write.parts).into_iter().chain(now).collect()
         }
+        Body::Folders { offered, .. } => offered.iter().map(|it| ours("said", it)).collect(),
+        Body::Outline(outline) => outline.lines.iter().map(peer).collect(),
     };
     (lines, after)
 }
@@ -300,50 +295,6 @@ fn destination(destination: &Destination) -> Vec<Line> {
     lines
 }
 
-fn sampling(sampling: &SamplingView) -> Vec<Line> {
-    match sampling {
-        SamplingView::Request { changed, words } => {
-            let mut lines = Vec::new();
-            if let Some((title, changed)) = changed {
-                lines.push(ours("said", title));
-                lines.extend(request(changed));
-            }
-            lines.push(ours("said", words));
-            lines
-        }
-        SamplingView::Running(words) => vec![ours("said", words)],
-        SamplingView::Reply {
-            title,
-            blocks,
-            facts,
-        } => {
-            let mut lines = vec![ours("said", title)];
-            for block in blocks {
-                match block {
-                    ReplyBlockView::Text(text) => lines.push(peer(text)),
-                    ReplyBlockView::Call {
-                        number,
-                        tool,
-                        arguments,
-                    } => {
-                        lines.push(ours("note", &words!("{}.", *number)));
-                        lines.push(labelled(tool));
-                        lines.extend(arguments.iter().map(peer));
-                    }
-                }
-            }
-            lines.extend(facts.iter().map(labelled));
-            lines
-        }
-        SamplingView::Rewrite { title, text, .. } => vec![ours("note", title), peer(text)],
-        SamplingView::Write { note, tools } => {
-            let note = note.iter().map(|(it, words)| ours(style(*it), words));
-            note.chain(tools.iter().map(labelled)).collect()
-        }
-        SamplingView::Reread { title, text } => vec![ours("said", title), peer(text)],
-    }
-}
-
 fn text<'a>(view: &View, begun: &'a str) -> Option<TextPart<'a>> {
     let (label, is_long): (Words, _) = match &view.body {
         Body::Reason(label) => (label.clone(), false),
@@ -352,8 +303,7 @@ fn text<'a>(view: &View, begun: &'a str) -> Option<TextPart<'a>> {
             let words = "The whole address at which the browser ended:";
             (link.next.clone().unwrap_or_else(|| words.into()), false)
         }
-        Body::Sampling(SamplingView::Rewrite { editing, .. }) => (editing.clone(), true),
-        Body::Sampling(SamplingView::Write { .. }) => ("The text:".into(), true),
+        Body::Write(write) => (write.label.clone(), true),
         _ => return None,
     };
     Some(TextPart {
