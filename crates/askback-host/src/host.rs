@@ -375,7 +375,11 @@ impl Host {
 
     /// Lets the user fill in a form of this program. `suggest` suggests values for its fields.
     /// Returns `None` if the user declines or cancels.
-    pub async fn fill(&mut self, question: Question, suggest: &dyn Suggest) -> Option<Reply> {
+    pub async fn fill(
+        &mut self,
+        question: Question,
+        suggest: Option<&dyn Suggest>,
+    ) -> Option<Reply> {
         let server = self.talk.chosen_id();
         self.happen(server, Event::Asked(OURS, question));
         let mut lookup = Lookup::new(suggest);

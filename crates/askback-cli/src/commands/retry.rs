@@ -78,7 +78,7 @@ async fn wants_again(
                 secret: session.host.desk().asked_secret(),
             },
         };
-        if session.host.fill(question, &()).await.is_none() {
+        if session.host.fill(question, None).await.is_none() {
             return false;
         }
         match session.restart().await {

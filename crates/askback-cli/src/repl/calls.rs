@@ -139,7 +139,7 @@ impl Repl<'_> {
                 revision: revision.as_str(),
             },
         };
-        if host.fill(question, &()).await.is_none() {
+        if host.fill(question, None).await.is_none() {
             return Ok(());
         }
         self.session.speak(revision);

@@ -316,7 +316,7 @@ async fn a_form_of_ours_stays_in_front_when_another_server_asks() {
     let (mut host, _relay, other, seen) = two(2);
     host.change(Change::Chosen(ServerId::default()));
     let asking = tokio::spawn(other.fill(asked("1")));
-    assert_eq!(host.fill(form("Ours", "", ""), &()).await, None);
+    assert_eq!(host.fill(form("Ours", "", ""), None).await, None);
     let answer = host.attend(asking).await.expect("nobody interrupts");
     let answer = json!(answer.expect("it ran").expect("it is one"));
     assert_eq!(answer["_meta"]["dev.askback/reason"], "b 1");
