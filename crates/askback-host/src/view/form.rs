@@ -125,9 +125,6 @@ pub struct ChoiceView {
 pub struct DroppedView {
     /// Why it is left out.
     pub words: Words,
-    /// A shorter text for narrow screens.
-    #[serde(skip)]
-    pub short: Words,
     /// The default.
     pub text: PeerText,
 }
@@ -236,10 +233,9 @@ fn field(front: &Front<'_>, draft: &Draft, index: usize, reader: Reader) -> Opti
         issue: draft.issue(index),
         dropped: draft.dropped(index).map(|(default, issue)| DroppedView {
             words: words!(
-                "The default of the server does not fit ({}) and is left out:",
+                "The server's default does not fit ({}) and is left out:",
                 issue
             ),
-            short: words!("the server's default does not fit ({}):", issue),
             text: seen(&field.show(default)).into(),
         }),
         place: words!("{} of {}{}", number, count, optional),

@@ -92,9 +92,6 @@ pub enum Kind {
 pub struct Title {
     /// On a line of its own.
     pub words: Words,
-    /// Before the name of the call.
-    #[serde(skip)]
-    pub inline: Words,
     /// For narrow screens.
     #[serde(skip)]
     pub short: Words,
@@ -103,11 +100,7 @@ pub struct Title {
 /// The position of a question, if several wait.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Queue {
-    /// The position, from 1.
-    pub position: usize,
-    /// The number of questions, including those of other servers.
-    pub total: usize,
-    /// The position and the number as a phrase.
+    /// The position from 1, and the number of questions, including those of other servers.
     pub words: Words,
     /// For narrow screens.
     pub short: Words,
@@ -243,8 +236,6 @@ const CLAIM_MAX_CHARS: usize = 40;
 pub fn view(asker: &Asker, front: &Front<'_>, reader: Reader) -> View {
     let (position, total) = (front.position, front.total);
     let queue = (total > 1).then(|| Queue {
-        position,
-        total,
         words: words!("question {} of {}", position, total),
         short: words!("{} of {}", position, total),
     });
@@ -374,21 +365,13 @@ fn title(question: &Question, name: LocalText) -> Title {
         ),
         Ask::Arguments { .. } => "The arguments of the call".into(),
     };
-    let inline = match &question.ask {
-        Ask::Arguments { .. } => "The arguments of".into(),
-        _ => words.clone(),
-    };
     let short = match &question.ask {
         Ask::Sample(_) => words!("{} wants a model's reply", name),
         Ask::Roots => words!("{} asks for folders", name),
         Ask::Retry { .. } => words!("{} was lost", name),
-        _ => inline.clone(),
+        _ => words.clone(),
     };
-    Title {
-        words,
-        inline,
-        short,
-    }
+    Title { words, short }
 }
 
 /// Describes a server.
