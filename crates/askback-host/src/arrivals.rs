@@ -39,8 +39,6 @@ pub enum Arrival {
         link: Option<QuestionLink>,
     },
     /// The caller no longer waits for the question with this number.
-    Withdrawn(u64),
-    /// The question with this number ended in the program that holds it.
     Ended(u64, QuestionEnd),
     /// Another front end changed what is typed in the question with this number.
     Typed(u64, Typed),

@@ -5,7 +5,7 @@ use askback::forms::FormSchema;
 use crate::{
     code, folder,
     model::{
-        Asker, Front, Notice, Question, Reply, Step, Wants, Why,
+        Asker, Front, Notice, Question, Refused, Reply, Step, Wants, Why,
         link::{Link, Refusal},
     },
     page::{Excerpt, LEFT_OUT, Page, Style},
@@ -164,125 +164,119 @@ pub(crate) fn answered(page: &mut Page, asker: &Asker, reply: &Reply, is_link: b
 
 pub(crate) fn notice(page: &mut Page, asker: &Asker, notice: &Notice) {
     let name = name(asker);
-    match notice {
-        Notice::Withdrawn => {
-            page.blank();
-            page.say(Style::Warning, words!("{} withdrew its question.", name));
-        }
-        Notice::Ended(end) => {
-            page.blank();
-            page.say(Style::Warning, end.words(name));
-        }
-        Notice::LinkNeeded => {
-            let words = words!("{} is not told. The call fails: it needs the link.", name);
-            page.say(Style::Plain, words);
-        }
-        Notice::AsksOn => {
-            let words = words!(
+    let (style, words): (_, Words) = match notice {
+        Notice::Ended(end) => (Style::Warning, end.words(name)),
+        Notice::LinkNeeded => (
+            Style::Plain,
+            words!("{} is not told. The call fails: it needs the link.", name),
+        ),
+        Notice::AsksOn => (
+            Style::Warning,
+            words!(
                 "{} asks on for the call that was stopped. That is cancelled until your next line.",
                 name
-            );
-            page.say(Style::Warning, words);
-        }
-        Notice::Lost => {
-            page.blank();
-            let words = words!("{} went away while its question waited.", name);
-            page.say(Style::Warning, words);
-        }
-        Notice::Repeated { message } => {
-            page.quote_row(words!("{} · answered as before ", name), message);
-        }
-        Notice::Restored => {
-            let words = "What you had written before is there again.";
-            page.say(Style::Plain, words);
-        }
-        Notice::TypedElsewhere => {
-            let words =
-                "This question is also filled in elsewhere: what is typed there appears here.";
-            page.say(Style::Plain, words);
-        }
-        Notice::Muted => {
-            let words = words!(
+            ),
+        ),
+        Notice::Lost => (
+            Style::Warning,
+            words!("{} went away while its question waited.", name),
+        ),
+        Notice::Restored => (
+            Style::Plain,
+            "What you had written before is there again.".into(),
+        ),
+        Notice::TypedElsewhere => (
+            Style::Plain,
+            "This question is also filled in elsewhere: what is typed there appears here.".into(),
+        ),
+        Notice::Muted => (
+            Style::Plain,
+            words!(
                 "{} is muted: its questions are cancelled. In a conversation, /unmute ends that.",
                 name
-            );
-            page.say(Style::Plain, words);
-        }
-        Notice::CancelledByMute { message } => {
-            page.quote_row(words!("{} · cancelled (muted) ", name), message);
-        }
-        Notice::ModelFailed(why, quoted) => {
-            page.item("× ", Style::Error, why.clone());
-            quote_cut(page, "  ", quoted.raw());
-        }
-        Notice::NoModel => {
-            page.blank();
-            let words = words!(
+            ),
+        ),
+        Notice::NoModel => (
+            Style::Plain,
+            words!(
                 "{} wanted the reply of a model. You chose never, so it was declined. /sampling ask asks you again.",
                 name
-            );
-            page.say(Style::Plain, words);
-        }
-        Notice::Refused(refused) => {
-            page.blank();
-            let what = match refused.wants {
-                Wants::Answer => "something that cannot be shown here",
-                Wants::Sample => "for the reply of a model in a way that askback does not support",
-                Wants::Roots => "for folders in a way that askback does not support",
-            };
-            let words = words!("{} asked {}; askback refused", name, what);
-            page.say(Style::Strong, words);
-            origin(page, &view::asker(asker));
-            for_call(page, refused.call.as_ref().map(view::call).as_ref());
-            if let Some(message) = &refused.message {
-                quote_cut(page, "", message);
-            }
-            page.item("× ", Style::Error, "why:");
-            quote_cut(page, "  ", &refused.reason);
-        }
+            ),
+        ),
+        Notice::Flood => (
+            Style::Warning,
+            words!(
+                "{} asks too much at once; more is cancelled until you have answered.",
+                name
+            ),
+        ),
+        Notice::BrowserBack => (Style::Plain, "The browser is back.".into()),
+        Notice::LinkDone => (Style::Plain, words!("{} says that the link is done.", name)),
         Notice::RefusedMore => {
             let words = words!(
                 "{} sends more questions like this; they are not shown",
                 name
             );
-            page.note(Style::Dim, words);
+            return page.note(Style::Dim, words);
         }
-        Notice::Flood => {
-            let words = words!(
-                "{} asks too much at once; more is cancelled until you have answered.",
-                name
-            );
-            page.say(Style::Warning, words);
+        Notice::Repeated { message } => {
+            return page.quote_row(words!("{} · answered as before ", name), message);
         }
-        Notice::BrowserBack => {
-            page.blank();
-            page.say(Style::Plain, "The browser is back.");
+        Notice::CancelledByMute { message } => {
+            return page.quote_row(words!("{} · cancelled (muted) ", name), message);
         }
-        Notice::LinkDone => {
-            page.blank();
-            page.say(Style::Plain, words!("{} says that the link is done.", name));
+        Notice::ModelFailed(why, quoted) => {
+            issue(page, why.clone());
+            return quote_cut(page, "  ", quoted.raw());
         }
+        Notice::Refused(refused) => return refused_question(page, asker, refused),
         Notice::LinkRefused {
             message,
             url,
             refusal,
-        } => {
-            page.blank();
-            let words = words!("{} wanted a link opened; that was declined for you", name);
-            page.say(Style::Strong, words);
-            origin(page, &view::asker(asker));
-            if !message.is_empty() {
-                quote_cut(page, "", message);
-            }
-            quote_cut(page, "  ", &text::line(url));
-            page.item("× ", Style::Error, refusal.words());
-            match refusal {
-                Refusal::Repaired { to: what } | Refusal::Malformed(what) => {
-                    quote_cut(page, "  ", &text::line(what));
-                }
-                Refusal::Scheme(_) | Refusal::Hidden(_) | Refusal::User | Refusal::Long => {}
-            }
-        }
+        } => return refused_link(page, asker, message, url, refusal),
+    };
+    let begins = matches!(
+        notice,
+        Notice::Ended(_) | Notice::Lost | Notice::NoModel | Notice::BrowserBack | Notice::LinkDone
+    );
+    if begins {
+        page.blank();
+    }
+    page.say(style, words);
+}
+
+fn refused_question(page: &mut Page, asker: &Asker, refused: &Refused) {
+    let what = match refused.wants {
+        Wants::Answer => "something that cannot be shown here",
+        Wants::Sample => "for the reply of a model in a way that askback does not support",
+        Wants::Roots => "for folders in a way that askback does not support",
+    };
+    let words = words!("{} asked {}; askback refused", name(asker), what);
+    title(page, &words);
+    origin(page, &view::asker(asker));
+    for_call(page, refused.call.as_ref().map(view::call).as_ref());
+    if let Some(message) = &refused.message {
+        quote_cut(page, "", message);
+    }
+    issue(page, "why:".into());
+    quote_cut(page, "  ", &refused.reason);
+}
+
+fn refused_link(page: &mut Page, asker: &Asker, message: &str, url: &str, refusal: &Refusal) {
+    let words = words!(
+        "{} wanted a link opened; that was declined for you",
+        name(asker)
+    );
+    title(page, &words);
+    origin(page, &view::asker(asker));
+    if !message.is_empty() {
+        quote_cut(page, "", message);
+    }
+    quote_cut(page, "  ", &text::line(url));
+    issue(page, refusal.words());
+    if let Refusal::Repaired { to: what } | Refusal::Malformed(what) = refusal {
+        quote_cut(page, "  ", &text::line(what));
     }
 }
 

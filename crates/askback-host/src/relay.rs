@@ -407,10 +407,8 @@ struct WaitingQuestion<'a> {
 impl Drop for WaitingQuestion<'_> {
     fn drop(&mut self) {
         let end = self.end.as_ref().and_then(|end| end.get());
-        self.relay.send(match end {
-            Some(end) => Arrival::Ended(self.id, *end),
-            None => Arrival::Withdrawn(self.id),
-        });
+        let end = end.copied().unwrap_or_default();
+        self.relay.send(Arrival::Ended(self.id, end));
     }
 }
 

@@ -159,7 +159,10 @@ mod tests {
     use tokio::time::{advance, timeout};
 
     use super::*;
-    use crate::model::{Action, Asker, Event, Origin, Permission, Question};
+    use crate::{
+        ending::QuestionEnd,
+        model::{Action, Asker, Event, Origin, Permission, Question},
+    };
 
     fn asks(id: u64, ask: Ask) -> Event {
         let question = Question {
@@ -217,7 +220,7 @@ mod tests {
             desk.update(asks(1, sample()));
             settling.show(&desk, has_begun);
             assert!(is_over(&mut settling, SILENCE * 2).await);
-            desk.update(Event::Withdrawn(1));
+            desk.update(Event::Ended(1, QuestionEnd::Withdrawn));
             assert!(settling.follows(), "before it is seen to be gone");
             settling.show(&desk, has_begun);
             assert_eq!(settling.follows(), has_begun);
@@ -227,7 +230,7 @@ mod tests {
         let (mut desk, mut settling) = seat();
         desk.update(asks(1, sample()));
         settling.show(&desk, true);
-        desk.update(Event::Withdrawn(1));
+        desk.update(Event::Ended(1, QuestionEnd::Withdrawn));
         settling.show(&desk, true);
         settling.end();
         assert!(!settling.follows(), "the person goes on with the line");
@@ -239,7 +242,7 @@ mod tests {
         desk.update(asks(1, sample()));
         settling.show(&desk, false);
         assert!(is_over(&mut settling, SILENCE * 2).await);
-        let happened = desk.update(Event::Withdrawn(1));
+        let happened = desk.update(Event::Ended(1, QuestionEnd::Withdrawn));
         settling.happened(&desk, happened.cause);
         assert!(
             settling.is_for_what_is_gone(),
@@ -294,7 +297,11 @@ mod tests {
         check(&desk, &mut settling, false);
         happen(&mut desk, &mut settling, Event::Action(Action::Send));
         check(&desk, &mut settling, true);
-        happen(&mut desk, &mut settling, Event::Withdrawn(2));
+        happen(
+            &mut desk,
+            &mut settling,
+            Event::Ended(2, QuestionEnd::Withdrawn),
+        );
         check(&desk, &mut settling, false);
         let arguments = Ask::Arguments {
             about: None,

@@ -129,10 +129,6 @@ impl Host {
                     self.connect(server, id, link);
                 }
             }
-            Arrival::Withdrawn(id) => {
-                self.forget(id);
-                self.happen(server, Event::Withdrawn(id));
-            }
             Arrival::Ended(id, end) => {
                 self.forget(id);
                 self.happen(server, Event::Ended(id, end));

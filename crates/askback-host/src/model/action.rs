@@ -123,8 +123,7 @@ pub struct Suggestions {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Notice {
-    Withdrawn,
-    /// The question ended in the program that holds it.
+    /// The question ended without an answer of the user.
     Ended(QuestionEnd),
     /// The server still asks questions for a stopped call. They are cancelled.
     AsksOn,
@@ -141,9 +140,7 @@ pub enum Notice {
         refusal: Refusal,
     },
     /// A question got the same answer as in the previous call.
-    Repeated {
-        message: String,
-    },
+    Repeated { message: String },
     /// The model did not reply: our reason, and the details from its provider or from the
     /// connection to it.
     ModelFailed(Words, PeerText),
@@ -160,9 +157,7 @@ pub enum Notice {
     /// Questions are cancelled from now on.
     Muted,
     /// A question was cancelled because the server is muted.
-    CancelledByMute {
-        message: String,
-    },
+    CancelledByMute { message: String },
     /// Too many questions wait. New ones are cancelled until the user answers one.
     Flood,
     /// The server says that the user finished at the link.

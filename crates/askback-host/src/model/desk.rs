@@ -55,8 +55,7 @@ pub enum Event {
     Asked(u64, Question),
     /// A question was refused before it reached the desk.
     Refused(Refused),
-    Withdrawn(u64),
-    /// A question ended in the program that holds it.
+    /// A question ended without an answer of the user: its caller no longer waits.
     Ended(u64, QuestionEnd),
     /// The server disconnected before its questions were answered.
     Lost,
@@ -287,9 +286,7 @@ impl Desk {
                 Event::Asked(..) | Event::Refused(_) | Event::Suggested(_) | Event::LinkDone(_) => {
                     Cause::Server
                 }
-                Event::Withdrawn(_) | Event::Ended(..) | Event::Lost | Event::Settled(_) => {
-                    Cause::Gone
-                }
+                Event::Ended(..) | Event::Lost | Event::Settled(_) => Cause::Gone,
                 Event::Typed { .. } => Cause::Elsewhere,
                 Event::Browser(_) | Event::Folder(_) | Event::Sampled(_) => Cause::Machine,
             },
@@ -302,8 +299,7 @@ impl Desk {
             Event::Asked(id, question) if self.stopped.is_for(&question) => self.asks_on(id),
             Event::Asked(id, question) => self.asked(id, question),
             Event::Refused(refused) => self.refused(refused),
-            Event::Withdrawn(id) => self.withdrawn(id, Notice::Withdrawn),
-            Event::Ended(id, end) => self.withdrawn(id, Notice::Ended(end)),
+            Event::Ended(id, end) => self.withdrawn(id, end),
             Event::Lost => self.lost(),
             Event::Settled(id) => self.settled(id),
             Event::Typed {
@@ -432,7 +428,7 @@ impl Desk {
     }
 
     /// A withdrawn question counts as unanswered.
-    fn withdrawn(&mut self, id: u64, notice: Notice) -> Vec<Effect> {
+    fn withdrawn(&mut self, id: u64, end: QuestionEnd) -> Vec<Effect> {
         let before = self.waiting.len();
         self.waiting.retain(|open| open.id != id);
         if self.waiting.len() < before {
@@ -445,7 +441,7 @@ impl Desk {
         if let Some(open) = self.front.take() {
             self.kept.keep(open.question, open.step, &self.limits);
         }
-        let mut effects = vec![Effect::Tell(notice)];
+        let mut effects = vec![Effect::Tell(Notice::Ended(end))];
         effects.extend(self.bring_forward());
         effects
     }

@@ -11,6 +11,7 @@ use askback::{
         ToolUseContent,
     },
 };
+use askback_host::ending::QuestionEnd;
 use askback_host::model::{
     Action, Ask, Call, Desk, Draft, Effect, Event, Front, Notice, Part, Permission, Question,
     Refused, Reply, Step, Typed, TypedChange, TypedValue, Wants, Why, WorstEnd,
@@ -127,9 +128,9 @@ pub(crate) fn event() -> impl Strategy<Value = Event> {
     prop_oneof![
         // The numbers are assigned later.
         6 => question().prop_map(|question| Event::Asked(0, question)),
-        1 => (0u64..30).prop_map(Event::Withdrawn),
+        1 => (0u64..30).prop_map(|id| Event::Ended(id, QuestionEnd::Withdrawn)),
         // Number 0 stands for the current question.
-        1 => Just(Event::Withdrawn(0)),
+        1 => Just(Event::Ended(0, QuestionEnd::Withdrawn)),
         4 => any::<bool>().prop_map(|tool| reply_of_a_model("Two.", tool)),
         2 => Just(called_twice()),
         1 => Just(Event::Sampled(Err(("it is overloaded".into(), None)))),
@@ -297,11 +298,11 @@ proptest! {
                     asked.insert(last, schema);
                     Event::Asked(last, question)
                 }
-                Event::Withdrawn(id) => {
+                Event::Ended(id, QuestionEnd::Withdrawn) => {
                     let front = desk.front().map(|front| front.id);
                     let id = front.filter(|_| id == 0).unwrap_or(id);
                     asked.remove(&id);
-                    Event::Withdrawn(id)
+                    Event::Ended(id, QuestionEnd::Withdrawn)
                 }
                 other => other,
             };

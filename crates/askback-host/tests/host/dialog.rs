@@ -8,6 +8,7 @@ use askback::{
     },
 };
 use askback_host::{
+    ending::QuestionEnd,
     model::{
         Action, Ask, Call, Desk, Effect, Event, Notice, Permission, Question, Reply, Step,
         SuggestionRequest, Why, WorstEnd,
@@ -116,7 +117,7 @@ fn play(look: Look, does: Vec<Do<'_>>) -> String {
                 Vec::new()
             }
             End => seat.happen(Event::EndOfInput),
-            Withdraw(id) => seat.happen(Event::Withdrawn(id)),
+            Withdraw(id) => seat.happen(Event::Ended(id, QuestionEnd::Withdrawn)),
             Lose => seat.happen(Event::Lost),
             Done(id) => seat.happen(Event::LinkDone(id.to_owned())),
             Settle(id) => seat.happen(Event::Settled(id)),

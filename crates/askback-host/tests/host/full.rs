@@ -7,13 +7,14 @@ use askback::{
     protocol::{CreateMessageParams, Root, SamplingMessage},
 };
 use askback_host::{
+    ending::QuestionEnd,
     full::{Frame, Key, Screen, Size},
     leaf::Did,
     model::{
         About, Action, Ask, Call, Change, Conversation, Desk, Effect, Event, Far, How, Offer,
         Permission, Question, Reply, Server, SuggestionRequest,
     },
-    page::{Look, Page, Style},
+    page::{Look, Page},
     relay::ServerId,
     text::{self, Words, given},
     words,
@@ -218,7 +219,7 @@ fn play(columns: usize, does: Vec<Do<'_>>) -> String {
                 seat.frame();
                 seat.pass(millis);
             }
-            Withdraw(id) => seat.happen(Event::Withdrawn(id)),
+            Withdraw(id) => seat.happen(Event::Ended(id, QuestionEnd::Withdrawn)),
             NoBrowser => seat.has_browser = false,
             Elsewhere => {
                 let screen = Screen::new(Limits::default().host.message_shown);
@@ -814,7 +815,7 @@ fn under_way(columns: usize) -> String {
             seat.happen(Event::Action(said));
         }
     }
-    seat.happen(Event::Withdrawn(3));
+    seat.happen(Event::Ended(3, QuestionEnd::Withdrawn));
     for key in "/tools\n/wi".chars() {
         seat.press(&match key {
             '\n' => Key::Enter,

@@ -8,6 +8,7 @@ use askback::{
     protocol::{CreateMessageParams, CreateMessageResult, Root, SamplingBlock},
 };
 use askback_host::{
+    ending::QuestionEnd,
     full::{Key, Screen, Size},
     leaf::Did,
     model::{
@@ -249,7 +250,7 @@ fn stories() -> Vec<Story<'static>> {
             keys: "Ada",
             lines: &[],
             page: &[("submit", &[("f0", "Ada")])],
-            then: Some(Event::Withdrawn(1)),
+            then: Some(Event::Ended(1, QuestionEnd::Withdrawn)),
             ..untold("a question that is withdrawn", vec![name()])
         },
         Story {
