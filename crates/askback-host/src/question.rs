@@ -4,10 +4,7 @@ use askback::forms::FormSchema;
 
 use crate::{
     code, folder,
-    model::{
-        Asker, Front, Notice, Question, Refused, Reply, Step, Wants, Why,
-        link::{Link, Refusal},
-    },
+    model::{Asker, Front, Notice, Question, Refused, Reply, Wants, Why, link::Refusal},
     page::{Excerpt, LEFT_OUT, Page, Style},
     text::{self, PeerText, Words},
     view::{
@@ -430,15 +427,6 @@ pub(crate) fn fields(page: &mut Page, mark: &'static str, schema: &FormSchema) {
     }
 }
 
-fn link_of(step: &Step) -> Option<&Link> {
-    match step {
-        Step::Consent(link) | Step::Sure(link) | Step::Opened(link) | Step::Returning(link) => {
-            Some(link)
-        }
-        _ => None,
-    }
-}
-
 fn link_step(page: &mut Page, link: &LinkView) {
     if link.step == LinkStep::Consent {
         whole_link(page, link);
@@ -480,7 +468,7 @@ fn address(page: &mut Page, address: &Address) {
 }
 
 pub(crate) fn link_alone(page: &mut Page, front: &Front<'_>) {
-    if let Some(link) = link_of(front.step) {
+    if let Some(link) = front.step.link() {
         page.say(Style::Plain, "The link, up to the next empty line:");
         page.link_alone(link);
         page.blank();
@@ -488,7 +476,7 @@ pub(crate) fn link_alone(page: &mut Page, front: &Front<'_>) {
 }
 
 pub(crate) fn link_code(page: &mut Page, front: &Front<'_>) {
-    if let Some(link) = link_of(front.step) {
+    if let Some(link) = front.step.link() {
         code::put(page, &link.url);
     }
 }

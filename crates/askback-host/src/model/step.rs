@@ -210,6 +210,16 @@ impl Step {
         )
     }
 
+    /// Returns the link that the user is asked to open.
+    pub(crate) fn link(&self) -> Option<&Link> {
+        match self {
+            Self::Consent(link) | Self::Sure(link) | Self::Opened(link) | Self::Returning(link) => {
+                Some(link)
+            }
+            _ => None,
+        }
+    }
+
     /// Whether the user reviews a complete answer before sending it.
     pub(super) fn is_reviewed(&self) -> bool {
         matches!(self, Self::Review(_) | Self::Reread(..))
@@ -262,6 +272,7 @@ impl Step {
         })
     }
 
+    /// Applies an action. Actions that do not fit the step are ignored.
     pub(super) fn said(self, question: &Question, said: Action) -> Turn {
         match (self, said) {
             (Self::Reason(_), Action::Fill(reason)) => Turn::reply(declined(Some(reason))),
@@ -280,17 +291,65 @@ impl Step {
             (Self::Review(draft), Action::Send) => Turn::reply(Reply::Form(draft.content())),
             (Self::Review(draft), Action::Back) => Turn::to(Self::Filling(draft)),
             (Self::Confirm, Action::Yes) => Turn::reply(Reply::Form(Content::new())),
-            (step @ (Self::Consent(_) | Self::Sure(_) | Self::Opened(_)), said) => {
-                step.link_said(question, said)
+            (Self::Consent(link), Action::Yes) if !link.warnings.is_empty() => {
+                Turn::to(Self::Sure(link))
             }
-            (Self::Returning(link), said) => returning_said(link, question, said),
-            (Self::Request(sampling), said) => request_said(sampling, said),
-            (Self::Running(sampling), said) => running_said(sampling, said),
-            (Self::Replied(sampling), said) => replied_said(sampling, said),
-            (Self::Rewrite(sampling, part, text), said) => {
-                rewriting_said(sampling, (part, text), said)
+            (Self::Consent(link) | Self::Sure(link), Action::Yes) => {
+                let open = Effect::Open(link.url.clone());
+                Turn::to(match question.ask {
+                    Ask::SignIn { .. } => Self::Returning(link),
+                    _ => Self::Opened(link),
+                })
+                .with(open)
             }
-            (Self::Write(sampling), said) => write_said(sampling, said),
+            (Self::Sure(link), Action::Back) => Turn::to(Self::Consent(link)),
+            (Self::Opened(_), Action::Done) => Turn::reply(Reply::Link),
+            (step @ (Self::Opened(_) | Self::Returning(_)), Action::OpenAgain) => Turn {
+                effect: step.link().map(|link| Effect::Open(link.url.clone())),
+                ..Turn::stay(step)
+            },
+            (step @ Self::Returning(_), Action::Fill(address)) => returned(step, question, address),
+            (Self::Request(sampling), Action::Run(_)) => run(sampling),
+            (Self::Request(sampling), Action::Rewrite(part @ (Part::System | Part::Message))) => {
+                rewrite(sampling, part)
+            }
+            (Self::Request(mut sampling), Action::WriteMyself) => Turn::to(match sampling.kept() {
+                Some(text) => Self::Reread(text, sampling),
+                None => Self::Write(sampling),
+            }),
+            (Self::Running(sampling), Action::Back) => Turn::to(before(sampling)),
+            (Self::Replied(sampling), Action::Send) => send_reply(sampling),
+            (Self::Replied(mut sampling), Action::Run(_)) if sampling.has_model => {
+                sampling.reply = None;
+                run(sampling)
+            }
+            (Self::Replied(mut sampling), Action::Back) if sampling.has_model => {
+                sampling.reply = None;
+                Turn::to(Self::Request(sampling))
+            }
+            (Self::Replied(sampling), Action::Rewrite(Part::Reply)) => {
+                rewrite(sampling, Part::Reply)
+            }
+            (Self::Rewrite(mut sampling, part, _), Action::Fill(text)) => {
+                sampling.rewrite(part, text);
+                Turn::to(before(sampling))
+            }
+            (Self::Rewrite(sampling, ..), Action::Back) => Turn::to(before(sampling)),
+            (Self::Rewrite(sampling, part, _), Action::Draft(text)) => {
+                Turn::stay(Self::Rewrite(sampling, part, text))
+            }
+            (Self::Write(mut sampling), Action::Draft(text)) => {
+                sampling.so_far = text;
+                Turn::stay(Self::Write(sampling))
+            }
+            (Self::Write(sampling), Action::Fill(text)) => Turn::to(Self::Reread(text, sampling)),
+            (Self::Write(sampling), Action::Back) if sampling.has_model => {
+                Turn::to(Self::Request(sampling))
+            }
+            (Self::Write(mut sampling), Action::Back) => match sampling.kept() {
+                Some(text) => Turn::to(Self::Reread(text, sampling)),
+                None => Turn::stay(Self::Write(sampling)),
+            },
             (Self::Reread(text, sampling), Action::Send) if sampling.must_call() => {
                 Turn::stay(Self::Reread(text, sampling))
                     .because("the server wants a tool called, which only a model can do: decline")
@@ -300,34 +359,10 @@ impl Step {
                 sampling.keep(text);
                 Turn::to(Self::Write(sampling))
             }
-            (Self::Folders(offer), Action::Yes) => match offer {
-                Some(root) => Turn::reply(Reply::Roots(vec![root])),
-                None => Turn::stay(Self::Folders(None)).because("name a folder"),
-            },
-            (Self::Folders(offer), Action::Folder(path)) => {
-                Turn::stay(Self::Folders(offer)).with(Effect::CheckFolder(path))
-            }
-            (step, _) => Turn::stay(step),
-        }
-    }
-
-    fn link_said(self, question: &Question, said: Action) -> Turn {
-        match (self, said) {
-            (Self::Consent(link), Action::Yes) if !link.warnings.is_empty() => {
-                Turn::to(Self::Sure(link))
-            }
-            (Self::Consent(link) | Self::Sure(link), Action::Yes) => {
-                let open = Effect::Open(link.url.clone());
-                match question.ask {
-                    Ask::SignIn { .. } => Turn::to(Self::Returning(link)).with(open),
-                    _ => Turn::to(Self::Opened(link)).with(open),
-                }
-            }
-            (Self::Sure(link), Action::Back) => Turn::to(Self::Consent(link)),
-            (Self::Opened(_), Action::Done) => Turn::reply(Reply::Link),
-            (Self::Opened(link), Action::OpenAgain) => {
-                let open = Effect::Open(link.url.clone());
-                Turn::stay(Self::Opened(link)).with(open)
+            (Self::Folders(Some(root)), Action::Yes) => Turn::reply(Reply::Roots(vec![root])),
+            (step @ Self::Folders(None), Action::Yes) => Turn::stay(step).because("name a folder"),
+            (step @ Self::Folders(_), Action::Folder(path)) => {
+                Turn::stay(step).with(Effect::CheckFolder(path))
             }
             (step, _) => Turn::stay(step),
         }
@@ -357,20 +392,12 @@ pub(super) fn opened(step: Step, question: &Question, has_browser: bool) -> Turn
 }
 
 /// During the sign-in, the user can also enter the final address by hand.
-fn returning_said(link: Link, question: &Question, said: Action) -> Turn {
-    match (&question.ask, said) {
-        (Ask::SignIn { returns_to, .. }, Action::Fill(address)) => {
-            if address.starts_with(returns_to) {
-                return Turn::reply(Reply::Returned(address));
-            }
-            Turn::stay(Step::Returning(link))
-                .because(words!("that address begins with {}", given(returns_to)))
+fn returned(step: Step, question: &Question, address: String) -> Turn {
+    match &question.ask {
+        Ask::SignIn { returns_to, .. } if !address.starts_with(returns_to) => {
+            Turn::stay(step).because(words!("that address begins with {}", given(returns_to)))
         }
-        (_, Action::OpenAgain) => {
-            let open = Effect::Open(link.url.clone());
-            Turn::stay(Step::Returning(link)).with(open)
-        }
-        _ => Turn::stay(Step::Returning(link)),
+        _ => Turn::reply(Reply::Returned(address)),
     }
 }
 
@@ -417,72 +444,13 @@ fn edit(draft: &mut Draft, said: Action) -> Result<bool, Words> {
     Ok(false)
 }
 
-fn request_said(mut sampling: Sampling, said: Action) -> Turn {
-    match said {
-        Action::Run(_) => run(sampling),
-        Action::Rewrite(part @ (Part::System | Part::Message)) => rewrite(sampling, part),
-        Action::WriteMyself => Turn::to(match sampling.kept() {
-            Some(text) => Step::Reread(text, sampling),
-            None => Step::Write(sampling),
-        }),
-        _ => Turn::stay(Step::Request(sampling)),
-    }
-}
-
-fn running_said(sampling: Sampling, said: Action) -> Turn {
-    match said {
-        Action::Back => Turn::to(before(sampling)),
-        _ => Turn::stay(Step::Running(sampling)),
-    }
-}
-
-fn write_said(mut sampling: Sampling, said: Action) -> Turn {
-    match said {
-        Action::Draft(text) => {
-            sampling.so_far = text;
-            Turn::stay(Step::Write(sampling))
+fn send_reply(mut sampling: Sampling) -> Turn {
+    match (sampling.fault(), sampling.reply.take()) {
+        (None, Some(reply)) => Turn::reply(Reply::Sampled(Box::new(reply))),
+        (fault, reply) => {
+            sampling.reply = reply;
+            Turn::stay(Step::Replied(sampling)).because(fault.unwrap_or_default())
         }
-        Action::Fill(text) => Turn::to(Step::Reread(text, sampling)),
-        Action::Back if sampling.has_model => Turn::to(Step::Request(sampling)),
-        Action::Back => match sampling.kept() {
-            Some(text) => Turn::to(Step::Reread(text, sampling)),
-            None => Turn::stay(Step::Write(sampling)),
-        },
-        _ => Turn::stay(Step::Write(sampling)),
-    }
-}
-
-fn replied_said(mut sampling: Sampling, said: Action) -> Turn {
-    match said {
-        Action::Send => match (sampling.fault(), sampling.reply.take()) {
-            (None, Some(reply)) => Turn::reply(Reply::Sampled(Box::new(reply))),
-            (fault, reply) => {
-                sampling.reply = reply;
-                Turn::stay(Step::Replied(sampling)).because(fault.unwrap_or_default())
-            }
-        },
-        Action::Run(_) if sampling.has_model => {
-            sampling.reply = None;
-            run(sampling)
-        }
-        Action::Back if sampling.has_model => {
-            sampling.reply = None;
-            Turn::to(Step::Request(sampling))
-        }
-        Action::Rewrite(Part::Reply) => rewrite(sampling, Part::Reply),
-        _ => Turn::stay(Step::Replied(sampling)),
-    }
-}
-
-fn rewriting_said(mut sampling: Sampling, (part, text): (Part, String), said: Action) -> Turn {
-    match said {
-        Action::Fill(text) => {
-            sampling.rewrite(part, text);
-            Turn::to(before(sampling))
-        }
-        Action::Back => Turn::to(before(sampling)),
-        Action::Draft(text) => Turn::stay(Step::Rewrite(sampling, part, text)),
-        _ => Turn::stay(Step::Rewrite(sampling, part, text)),
     }
 }
 
