@@ -1,6 +1,6 @@
 //! A connection between a board and a front end, with bounded lines in both directions.
 
-use std::io;
+use std::{io, time::Duration};
 
 use serde::{Serialize, de::DeserializeOwned};
 use tokio::{
@@ -17,6 +17,9 @@ use super::line;
 /// The maximum size of a line, in bytes. Forms and links are far smaller; a request to a model with
 /// pictures can be larger, and is then not asked.
 pub(super) const MAX_LINE_BYTES: usize = 4 << 20;
+
+/// How long the peer may take to send its first line.
+pub(super) const HELLO: Duration = Duration::from_secs(10);
 
 /// The queue for a slow reader, in lines.
 const MAX_LINES_WAITING: usize = 64;

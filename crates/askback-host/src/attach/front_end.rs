@@ -18,7 +18,7 @@ use tokio::{
 };
 
 use super::{
-    connection::{self, MAX_LINE_BYTES, Reader, Writer},
+    connection::{self, HELLO, MAX_LINE_BYTES, Reader, Writer},
     folder,
     line::{self, BoardHello, BoardLine, FrontEndLine, MAX_TYPED_BYTES, VERSION},
     printing,
@@ -35,9 +35,6 @@ use crate::{
 };
 
 const LOOK: Duration = Duration::from_secs(1);
-
-/// How long a board may take to send its first line.
-const HELLO: Duration = Duration::from_secs(10);
 
 /// The maximum number of connected boards that have not sent their first line yet.
 const MAX_CONNECTING: usize = 64;
