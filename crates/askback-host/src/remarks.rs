@@ -425,15 +425,18 @@ fn progress(progress: f64, total: Option<f64>, message: Option<PeerText>) -> Wha
     }
 }
 
+/// The names of the log levels, in their order.
+pub const LEVELS: [&str; 8] = [
+    "debug",
+    "info",
+    "notice",
+    "warning",
+    "error",
+    "critical",
+    "alert",
+    "emergency",
+];
+
 pub fn level(level: LoggingLevel) -> &'static str {
-    match level {
-        LoggingLevel::Debug => "debug",
-        LoggingLevel::Info => "info",
-        LoggingLevel::Notice => "notice",
-        LoggingLevel::Warning => "warning",
-        LoggingLevel::Error => "error",
-        LoggingLevel::Critical => "critical",
-        LoggingLevel::Alert => "alert",
-        LoggingLevel::Emergency => "emergency",
-    }
+    LEVELS.get(level as usize).copied().unwrap_or_default()
 }

@@ -269,7 +269,7 @@ impl Leaf for WebPage {
     }
 
     fn tasks(&mut self, tasks: &Tasks) {
-        self.shared.show_tasks(tasks.clone());
+        self.shared.tasks.get_or_init(|| tasks.clone());
     }
 
     fn show(&mut self, talk: &Conversation, prompt: Option<&Words>) {

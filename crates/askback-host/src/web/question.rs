@@ -32,7 +32,7 @@ struct QuestionPage<'a> {
     text: Option<TextPart<'a>>,
     /// The link that the user agreed to open.
     open: Option<&'a str>,
-    after: Vec<Line>,
+    left: Option<Html>,
     issue: Option<Html>,
     buttons: Vec<Button>,
     is_waiting: bool,
@@ -89,7 +89,6 @@ pub(super) fn question(
         Body::Form(form) => fields(form, view.issue.is_some(), suggests),
         _ => Vec::new(),
     };
-    let (body, after) = body(view);
     Html::of(&QuestionPage {
         token,
         is_news,
@@ -104,7 +103,7 @@ pub(super) fn question(
             text: Some(Html::peer(&call.name)),
         }),
         message: parts(&view.message),
-        body,
+        body: body(view),
         fields,
         text: text(view, begun),
         open: match &view.body {
@@ -113,7 +112,10 @@ pub(super) fn question(
             }
             _ => None,
         },
-        after,
+        left: match &view.body {
+            Body::Form(form) => form.left.as_ref().map(Html::ours),
+            _ => None,
+        },
         issue: view.issue.as_ref().map(Html::ours),
         buttons: all_buttons(view),
         is_waiting: matches!(view.body, Body::Running(_)),
@@ -213,16 +215,10 @@ fn parts(parts: &[Part]) -> Vec<Line> {
     parts.iter().flat_map(part).collect()
 }
 
-/// Returns the lines before the fields, and the lines after them.
-fn body(view: &View) -> (Vec<Line>, Vec<Line>) {
-    let mut after = Vec::new();
-    let lines = match &view.body {
-        Body::Nothing | Body::Reason(_) => Vec::new(),
+fn body(view: &View) -> Vec<Line> {
+    match &view.body {
+        Body::Nothing | Body::Reason(_) | Body::Form(_) => Vec::new(),
         Body::Secret(it) => secret(it),
-        Body::Form(form) => {
-            after.extend(form.left.iter().map(|left| ours("note", left)));
-            Vec::new()
-        }
         Body::Review(form) => review(form),
         Body::Link(it) => link(it),
         Body::Request(it) | Body::Reply(it) => parts(it),
@@ -236,8 +232,7 @@ fn body(view: &View) -> (Vec<Line>, Vec<Line>) {
         }
         Body::Folders { offered, .. } => offered.iter().map(|it| ours("said", it)).collect(),
         Body::Outline(outline) => outline.lines.iter().map(peer).collect(),
-    };
-    (lines, after)
+    }
 }
 
 fn secret(secret: &SecretView) -> Vec<Line> {
@@ -313,24 +308,24 @@ fn text<'a>(view: &View, begun: &'a str) -> Option<TextPart<'a>> {
     })
 }
 
-/// An empty field is reported as missing only after the user reviewed the form.
 fn fields(form: &FormView, was_looked_over: bool, suggests: bool) -> Vec<FieldPart<'_>> {
     let fields = form.fields.iter().enumerate();
-    fields
-        .map(|(index, it)| {
-            let is_quiet = it.state == FieldState::Empty && !was_looked_over;
-            let suggested = form.suggested.iter().filter(|it| it.field == index);
-            let values = suggested.flat_map(|it| &it.values).map(PeerText::raw);
+    let fields = fields.map(|(index, it)| {
+        let suggested = form.suggested.iter().filter(|it| it.field == index);
+        let values = suggested.flat_map(|it| &it.values).map(PeerText::raw);
+        FieldPart {
             // A value that hides something cannot be judged in a list.
-            let values = values.filter(|value| !value.chars().any(acts_or_hides));
-            FieldPart {
-                issue: it.issue.as_ref().filter(|_| !is_quiet),
-                suggests: suggests && !it.is_secret,
-                suggested: values.collect(),
-                ..field(index, it)
-            }
-        })
-        .collect()
+            suggested: values.filter(|it| !it.chars().any(acts_or_hides)).collect(),
+            suggests: suggests && !it.is_secret,
+            // An empty field is reported as missing only after the user reviewed the form.
+            issue: it
+                .issue
+                .as_ref()
+                .filter(|_| was_looked_over || it.state != FieldState::Empty),
+            ..field(index, it)
+        }
+    });
+    fields.collect()
 }
 
 fn field(index: usize, field: &FieldView) -> FieldPart<'_> {
