@@ -183,8 +183,8 @@ mod tests {
             reached: Origin::Typed("askback serve travel".to_owned()),
             claims: None,
         };
-        let desk = Desk::new(asker, None, None, Limits::default());
-        let desk = desk.with_model("ollama/qwen3".to_owned(), Permission::Ask);
+        let mut desk = Desk::new(asker, None, None, Limits::default());
+        desk.ask_model("ollama/qwen3".to_owned());
         (desk, Settling::default())
     }
 

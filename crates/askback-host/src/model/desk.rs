@@ -727,15 +727,7 @@ impl Desk {
 }
 
 impl Desk {
-    /// Lets a model reply to the server's sampling requests, as far as the user permits.
-    #[must_use]
-    pub fn with_model(mut self, model: String, permission: Permission) -> Self {
-        self.ask_model(model);
-        self.permission = permission;
-        self
-    }
-
-    /// Lets this model reply from now on.
+    /// Lets this model reply to the server's sampling requests from now on, as far as the user permits.
     pub fn ask_model(&mut self, model: String) {
         self.model = Some(model);
     }

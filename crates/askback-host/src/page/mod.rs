@@ -615,7 +615,7 @@ mod tests {
                 page.quote("words that a server wrote, 日本, ✈\u{fe0f}✈\u{fe0f}✈\u{fe0f}");
                 page.quote_at(mark(2.0), "words");
                 page.quote_at(mark(1e99), "words");
-                page.link("Address ", Style::Strong, &url);
+                page.link(mark(2.0), Style::Strong, &url);
             });
             for row in screen.lines() {
                 let ours = row.chars().all(|c| " .0123456789eof".contains(c));

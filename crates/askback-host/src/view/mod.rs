@@ -297,9 +297,7 @@ pub fn outline(asker: &Asker, question: &Question) -> View {
     let lines = match &question.ask {
         Ask::Form { schema, .. } => field_lines(schema).map(PeerText::from).collect(),
         Ask::Link { url, .. } | Ask::SignIn { url, .. } => vec![text::line(url).into()],
-        Ask::Sample(_) | Ask::Roots | Ask::Arguments { .. } => Vec::new(),
-        Ask::Retry { .. } | Ask::Older { .. } => Vec::new(),
-        Ask::Register { .. } | Ask::Client { .. } => Vec::new(),
+        _ => Vec::new(),
     };
     let outline = Outline {
         key: question.key.as_ref().map(PeerText::from),

@@ -281,7 +281,7 @@ fn result(name: Option<&str>, result: &ToolResultContent) -> [Part; 2] {
     let of = Labelled::new(label, name.unwrap_or(&result.tool_use_id));
     let text = match &result.structured_content {
         Some(structured) if result.content.is_empty() => PeerText::from(structured),
-        _ => content::blocks_text(&result.content),
+        _ => content::blocks(&result.content).into(),
     };
     [Part::Line(of), Part::Text(text)]
 }

@@ -282,7 +282,7 @@ proptest! {
         let offer = Some(Root::new("file:///home"));
         let mut desk = Desk::new(travel(), offer, None, Limits::default());
         if has_model {
-            desk = desk.with_model("ollama/qwen3".to_owned(), Permission::Ask);
+            desk = crate::with_model(desk);
         }
         let mut asked = Asked::new();
         let (mut agreed, mut drafts) = (Agreed::default(), Written::default());

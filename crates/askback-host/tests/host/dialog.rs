@@ -10,8 +10,8 @@ use askback::{
 use askback_host::{
     ending::QuestionEnd,
     model::{
-        Action, Ask, Call, Desk, Effect, Event, Notice, Permission, Question, Reply, Step,
-        SuggestionRequest, Why, WorstEnd,
+        Action, Ask, Call, Desk, Effect, Event, Notice, Question, Reply, Step, SuggestionRequest,
+        Why, WorstEnd,
     },
     page::{Look, Page},
     plain::Dialog,
@@ -124,7 +124,7 @@ fn play(look: Look, does: Vec<Do<'_>>) -> String {
             Browser(is_there) => seat.happen(Event::Browser(is_there)),
             Model => {
                 let desk = Desk::new(travel(), None, None, Limits::default());
-                seat.desk = desk.with_model("ollama/qwen3".to_owned(), Permission::Ask);
+                seat.desk = crate::with_model(desk);
                 Vec::new()
             }
             Do::Reply(text, tool) => seat.happen(reply_of_a_model(text, tool)),

@@ -12,7 +12,7 @@ use askback_host::{
     leaf::Did,
     model::{
         About, Action, Ask, Call, Change, Conversation, Desk, Effect, Event, Far, How, Offer,
-        Permission, Question, Reply, Server, SuggestionRequest,
+        Question, Reply, Server, SuggestionRequest,
     },
     page::{Look, Page},
     relay::ServerId,
@@ -227,7 +227,7 @@ fn play(columns: usize, does: Vec<Do<'_>>) -> String {
             }
             Model => {
                 let desk = Desk::new(travel(), None, None, Limits::default());
-                seat.talk = talk(desk.with_model("ollama/qwen3".to_owned(), Permission::Ask));
+                seat.talk = talk(crate::with_model(desk));
             }
             Do::Reply(text) => seat.happen(reply_of_a_model(text, false)),
             See => {

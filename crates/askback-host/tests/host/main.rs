@@ -27,7 +27,7 @@ use askback::{
     protocol::{CreateMessageParams, CreateMessageResult, SamplingBlock, SamplingMessage},
 };
 use askback_host::{
-    model::{Ask, Asker, Call, Claims, Effect, Event, Origin, Question, Reply, Suggestions},
+    model::{Ask, Asker, Call, Claims, Desk, Effect, Event, Origin, Question, Reply, Suggestions},
     page::{Excerpt, LEFT_OUT, Look, Page},
     question,
     text::Clock,
@@ -44,6 +44,12 @@ fn travel() -> Asker {
             version: "0.1.0".to_owned(),
         }),
     }
+}
+
+/// Lets a model reply to the requests at a desk.
+fn with_model(mut desk: Desk) -> Desk {
+    desk.ask_model("ollama/qwen3".to_owned());
+    desk
 }
 
 /// Sunday evening in the user's time zone.

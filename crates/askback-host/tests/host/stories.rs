@@ -12,8 +12,7 @@ use askback_host::{
     full::{Key, Screen, Size},
     leaf::Did,
     model::{
-        Action, Ask, Call, Change, Conversation, Desk, Effect, Event, Permission, Question, Reply,
-        Server,
+        Action, Ask, Call, Change, Conversation, Desk, Effect, Event, Question, Reply, Server,
     },
     page::{Look, Page},
     plain::Dialog,
@@ -277,7 +276,7 @@ fn desk(story: &Story<'_>) -> Desk {
     let offer = Root::new("file:///home/ada/trip");
     let desk = Desk::new(travel(), Some(offer), None, Limits::default()).with_clock(evening());
     match story.has_model {
-        true => desk.with_model("ollama/qwen3".to_owned(), Permission::Ask),
+        true => crate::with_model(desk),
         false => desk,
     }
 }
