@@ -23,7 +23,7 @@ use askback_host::{
     model::{Change, Permission, Presence},
     page::{Look, Style, out},
     plain::Plain,
-    relay::{ServerId, claims},
+    relay::ServerId,
     script::Script,
     text::{Words, given},
     unattended::UnattendedRun,
@@ -277,7 +277,7 @@ impl Session {
         }
         self.client = open(&self.opener, &mut self.host).await?;
         self.host.note_presence(self.server, Presence::There);
-        let claims = self.client.server_info().map(claims);
+        let claims = self.client.server_info();
         self.host.change(Change::Met(self.server, claims));
         Ok(())
     }

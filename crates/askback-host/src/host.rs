@@ -67,7 +67,6 @@ pub struct Host {
     changed: ChangedLists,
     /// The start of the clock that the conversation uses.
     began: Instant,
-    /// The reply to our own question.
     ours: Option<Reply>,
     /// The field of our own question that needs suggestions.
     wanted: Option<SuggestionRequest>,
@@ -195,10 +194,6 @@ impl Host {
     }
 
     /// Writes the rows of a result.
-    ///
-    /// # Errors
-    ///
-    /// If writing fails.
     pub fn print(&mut self, rows: Rows) -> Result<(), Unwritten> {
         self.flush();
         self.leaf.print(rows)
@@ -228,19 +223,12 @@ impl Host {
     }
 
     /// Waits for `work`, and lets the user answer questions in the meantime.
-    ///
-    /// # Errors
-    ///
-    /// If the user interrupts the work, which is then dropped.
+    /// Fails if the user interrupts the work, which is then dropped.
     pub async fn attend<T>(&mut self, work: impl Future<Output = T>) -> Result<T, Interruption> {
         self.pump(work, Aloud::Later).await
     }
 
     /// Like [`Host::attend`], for work that may take any time.
-    ///
-    /// # Errors
-    ///
-    /// As [`Host::attend`].
     pub async fn attend_silently<T>(
         &mut self,
         work: impl Future<Output = T>,
@@ -250,10 +238,6 @@ impl Host {
 
     /// Like [`Host::attend`], but shows `waiting` once if the work takes more than a second, not
     /// counting the user's time.
-    ///
-    /// # Errors
-    ///
-    /// As [`Host::attend`].
     pub async fn attend_aloud<T>(
         &mut self,
         work: impl Future<Output = T>,
@@ -339,10 +323,7 @@ impl Host {
     }
 
     /// Reads a line, unless `end` completes first.
-    ///
-    /// # Errors
-    ///
-    /// Returns the value of `end`.
+    /// The error is the value of `end`.
     pub async fn read_until<T>(
         &mut self,
         prompt: &Words,
@@ -402,7 +383,6 @@ impl Host {
         self.ours.take().filter(|reply| !reply.is_refusal())
     }
 
-    /// Updates the screen.
     pub fn flush(&mut self) {
         self.show(None);
     }
@@ -460,9 +440,7 @@ impl Host {
     }
 
     fn replied(&mut self, server: ServerId, reply: Result<CreateMessageResult, ModelError>) {
-        let reply = reply.map(Box::new);
-        let reply = reply.map_err(|error| (error.words, error.quoted));
-        self.happen(server, Event::Sampled(reply));
+        self.happen(server, Event::Sampled(reply.map(Box::new)));
     }
 
     /// Whether the current question probably belongs to the call that the user waits for: it
@@ -684,10 +662,6 @@ impl Host {
     }
 
     /// Changes and stores whether the chosen server may use the model without asking.
-    ///
-    /// # Errors
-    ///
-    /// If it cannot be stored.
     pub fn permit(&mut self, permission: Permission) -> Result<(), Words> {
         self.change(Change::Permission(self.talk.chosen_id(), permission));
         match &self.served().keep {

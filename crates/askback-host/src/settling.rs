@@ -123,7 +123,6 @@ impl Settling {
         }
     }
 
-    /// Starts the wait again.
     pub(crate) fn begin(&mut self) {
         self.silence.begin(SILENCE);
     }

@@ -72,10 +72,7 @@ impl Drop for Held {
 /// Runs the program until it ends or a signal ends it: Ctrl-C, SIGTERM, SIGQUIT or a closed window.
 /// Then the servers that it started are asked to end, and killed after a timeout. A second signal
 /// kills them at once. Must be called only once per process.
-///
-/// # Errors
-///
-/// The exit code, if a signal ended the program.
+/// The error is the exit code, if a signal ended the program.
 pub fn run<T>(runtime: &Runtime, program: impl Future<Output = T>) -> Result<T, u8> {
     let signals = Builder::new_current_thread().enable_all().build();
     if let Ok(signals) = signals {

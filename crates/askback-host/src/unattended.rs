@@ -24,7 +24,6 @@ use crate::{
     words,
 };
 
-/// A run without a user.
 pub struct UnattendedRun {
     script: Option<ScriptRun>,
     rules: RulesOf,

@@ -12,7 +12,7 @@ use askback_host::{
     model::{Asker, Change, Desk, Origin, Presence},
     page::{Style, out},
     receipts::ReceiptBook as _,
-    relay::{Relay, ServerId, claims},
+    relay::{Relay, ServerId},
     remarks::StderrMode,
     tasks::Tasks,
     text::{Clock, Words, given, told_apart},
@@ -353,7 +353,7 @@ impl Session {
             ..
         } = connection;
         host.change(Change::Chosen(server));
-        host.change(Change::Met(server, client.server_info().map(claims)));
+        host.change(Change::Met(server, client.server_info()));
         host.note_presence(server, Presence::There);
         Self {
             client,
@@ -403,7 +403,7 @@ impl Connection {
             },
         );
         if let Ok(client) = &opened {
-            let claims = client.server_info().map(claims);
+            let claims = client.server_info();
             host.change(Change::Met(self.server, claims));
         }
         self.state = opened.map_or_else(State::Failed, State::Open);

@@ -25,7 +25,6 @@ pub enum Notice {
     NoFrontEnd,
     /// No user has seen the oldest question for this long. Sent at most twice per question.
     NotSeen(Duration),
-    /// A front end replied.
     Settled {
         question: u64,
         by: FrontEndKind,

@@ -92,10 +92,7 @@ fn every_kind() -> ClientCapabilities {
 impl Board {
     /// Listens for front ends; must be called within the runtime. `notify` receives the events for
     /// the owner and must not block.
-    ///
-    /// # Errors
-    ///
-    /// If the folder does not belong to the user, or the socket cannot be created.
+    /// Fails if the folder does not belong to the user, or the socket cannot be created.
     pub fn open(
         options: BoardOptions,
         notify: impl Fn(Notice) + Send + Sync + 'static,

@@ -199,7 +199,6 @@ pub(super) fn keys(view: &View, is_helping: bool, agrees: bool, columns: usize) 
     rows
 }
 
-/// The columns between two keys.
 const GAP: usize = 2;
 
 /// Rows of keys and their actions, filled from left to right.

@@ -37,7 +37,6 @@ pub enum Action {
     Fill(String),
     /// Save unfinished text. It is kept even if the question is withdrawn.
     Draft(String),
-    /// Let a model reply, with this permission from now on.
     Run(Permission),
     /// Decline this sampling request and all others of this server.
     Never,
@@ -51,7 +50,6 @@ pub enum Action {
     OpenAgain,
     /// The page behind the link is completed.
     Done,
-    /// Decline, with an optional reason.
     Decline(Option<String>),
     /// Cancel: neither accept nor decline.
     Cancel,
@@ -140,7 +138,9 @@ pub enum Notice {
         refusal: Refusal,
     },
     /// A question got the same answer as in the previous call.
-    Repeated { message: String },
+    Repeated {
+        message: String,
+    },
     /// The model did not reply: our reason, and the details from its provider or from the
     /// connection to it.
     ModelFailed(Words, PeerText),
@@ -154,10 +154,10 @@ pub enum Notice {
     Restored,
     /// Another front end fills in the same form. Reported once for each question.
     TypedElsewhere,
-    /// Questions are cancelled from now on.
     Muted,
-    /// A question was cancelled because the server is muted.
-    CancelledByMute { message: String },
+    CancelledByMute {
+        message: String,
+    },
     /// Too many questions wait. New ones are cancelled until the user answers one.
     Flood,
     /// The server says that the user finished at the link.

@@ -4,18 +4,19 @@ use std::{collections::VecDeque, mem, time::Duration};
 
 use askback::{
     limits::Limits,
-    protocol::{CreateMessageResult, Root},
+    protocol::{CreateMessageResult, Implementation, Root},
 };
 
 use super::{
-    Ask, Asker, By, Call, Claims, Question, Refused, Reply, Typed, TypedChange, Why, WorstEnd,
+    Ask, Asker, By, Call, Question, Refused, Reply, Typed, TypedChange, Why, WorstEnd,
     action::{Action, Effect, Notice, Permission, SuggestionRequest, Suggestions},
     repeat::{Leftover, Repeats},
     step::{self, Step, Turn},
 };
 use crate::{
     ending::QuestionEnd,
-    text::{Clock, PeerText, Words},
+    models::ModelError,
+    text::{Clock, Words},
 };
 
 /// The questions of one server: one in front of the user, the others waiting.
@@ -68,19 +69,16 @@ pub enum Event {
         /// Whether it was typed before this front end had the question.
         is_restored: bool,
     },
-    /// The user acted on the question in front.
     Action(Action),
     /// A file of the user's answers the question in front.
     Answered(Reply),
     EndOfInput,
     /// The result of an [`Effect::Run`]: the model's reply, or our error message and the
     /// provider's.
-    Sampled(Result<Box<CreateMessageResult>, (Words, Option<PeerText>)>),
+    Sampled(Result<Box<CreateMessageResult>, ModelError>),
     /// The result of an [`Effect::Open`]: whether a browser was started.
     Browser(bool),
-    /// The result of an [`Effect::CheckFolder`].
     Folder(Result<Root, Words>),
-    /// The result of an [`Effect::Suggest`].
     Suggested(Suggestions),
     /// The server says that a link is completed.
     LinkDone(String),
@@ -107,7 +105,6 @@ pub enum Cause {
     Gone,
     /// Another front end of the same question.
     Elsewhere,
-    /// This machine.
     Machine,
 }
 
@@ -120,7 +117,6 @@ pub struct Front<'a> {
     pub position: usize,
     /// The number of questions, including those of other servers that wait for the same user.
     pub total: usize,
-    /// The current step.
     pub step: &'a Step,
     /// The number of step changes. A front end need not redraw the same turn.
     pub turn: u64,
@@ -220,7 +216,7 @@ impl Desk {
         &self.asker
     }
 
-    pub fn meet(&mut self, claims: Option<Claims>) {
+    pub fn meet(&mut self, claims: Option<Implementation>) {
         if claims.is_some() {
             self.asker.claims = claims;
         }
@@ -765,14 +761,11 @@ impl Desk {
         effects
     }
 
-    fn sampled(
-        &mut self,
-        reply: Result<Box<CreateMessageResult>, (Words, Option<PeerText>)>,
-    ) -> Vec<Effect> {
+    fn sampled(&mut self, reply: Result<Box<CreateMessageResult>, ModelError>) -> Vec<Effect> {
         let is_permitted = self.permission.is_given();
         self.turn(|step, _| match (step, reply) {
             (Step::Running(sampling), Ok(reply)) => step::came(sampling, *reply, is_permitted),
-            (Step::Running(sampling), Err((why, quoted))) => step::failed(sampling, why, quoted),
+            (Step::Running(sampling), Err(error)) => step::failed(sampling, error),
             (step, _) => Turn::stay(step),
         })
     }

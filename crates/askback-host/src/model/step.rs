@@ -15,22 +15,19 @@ use super::{
     sampling::{Part, Sampling},
 };
 use crate::{
-    text::{Clock, PeerText, Words, given},
+    models::ModelError,
+    text::{Clock, Words, given},
     view, words,
 };
 
-/// A step of the question in front.
 #[derive(Debug, PartialEq)]
 pub enum Step {
     /// Agree before filling in fields that seem to ask for secrets.
     Secret(Draft),
-    /// Fill in a form, in any order.
     Filling(Draft),
-    /// Review a form and send it.
     Review(Draft),
     /// Confirm a form without fields.
     Confirm,
-    /// Agree to open a link.
     Consent(Link),
     /// Agree again, because the link may mislead.
     Sure(Link),
@@ -40,13 +37,11 @@ pub enum Step {
     Returning(Link),
     /// Review a request and let a model reply to it.
     Request(Sampling),
-    /// Wait for the model's reply.
     Running(Sampling),
     /// Review the model's reply and send it.
     Replied(Sampling),
     /// Rewrite a part of a request or a reply; this is its current text.
     Rewrite(Sampling, Part, String),
-    /// Write a reply instead of a model.
     Write(Sampling),
     /// Review that reply and send it.
     Reread(String, Sampling),
@@ -221,7 +216,7 @@ impl Step {
     }
 
     /// Whether the user reviews a complete answer before sending it.
-    pub(super) fn is_reviewed(&self) -> bool {
+    pub(crate) fn is_reviewed(&self) -> bool {
         matches!(self, Self::Review(_) | Self::Reread(..))
     }
 
@@ -455,11 +450,11 @@ fn send_reply(mut sampling: Sampling) -> Turn {
 }
 
 /// The model did not reply. The user may try again.
-pub(super) fn failed(sampling: Sampling, why: Words, quoted: Option<PeerText>) -> Turn {
+pub(super) fn failed(sampling: Sampling, error: ModelError) -> Turn {
     let turn = Turn::to(Step::Request(sampling));
-    match quoted {
-        Some(quoted) => turn.with(Effect::Tell(Notice::ModelFailed(why, quoted))),
-        None => turn.because(why),
+    match error.quoted {
+        Some(quoted) => turn.with(Effect::Tell(Notice::ModelFailed(error.words, quoted))),
+        None => turn.because(error.words),
     }
 }
 

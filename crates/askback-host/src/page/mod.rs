@@ -36,7 +36,6 @@ const RESET: &str = "\x1b[0m";
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Look {
     pub columns: usize,
-    /// Whether styles may be used.
     pub styled: bool,
 }
 
@@ -48,7 +47,6 @@ pub enum Style {
     Plain,
     /// The part to read first: a title, the host of a link.
     Strong,
-    /// Secondary details.
     Dim,
     Asker,
     Frame,
@@ -58,7 +56,6 @@ pub enum Style {
     Key,
     /// The key of the action that the user probably wants.
     Primary,
-    /// The mark of a required field.
     Required,
     Success,
     /// Something to check before going on.
@@ -155,7 +152,6 @@ enum Line {
 pub struct Rows(String);
 
 impl Page {
-    /// An empty page.
     pub fn new(look: Look) -> Self {
         Self {
             look,
@@ -235,7 +231,6 @@ impl Page {
         self.lines.push(Line::Blank);
     }
 
-    /// Adds a line of our words.
     pub fn say(&mut self, style: Style, words: impl Into<Words>) {
         self.item("", style, words);
     }
@@ -339,7 +334,6 @@ impl Rows {
         Self(self.trimmed().0.trim_start_matches('\n').to_owned())
     }
 
-    /// Indents the rows.
     #[must_use]
     pub fn set_in(&self, columns: usize) -> Self {
         let rows = self.0.split_inclusive('\n');
@@ -381,10 +375,6 @@ impl Rows {
     }
 
     /// Writes the rows.
-    ///
-    /// # Errors
-    ///
-    /// If writing fails.
     pub fn write_to(&self, out: &mut dyn Write) -> io::Result<()> {
         out.write_all(self.0.as_bytes())
     }

@@ -147,7 +147,6 @@ impl Words {
         self.ours.is_empty()
     }
 
-    /// Returns the words, safe to show.
     pub fn as_str(&self) -> &str {
         &self.ours
     }

@@ -20,7 +20,6 @@ pub struct ActionView {
 #[serde(rename_all = "camelCase")]
 pub enum Act {
     Yes,
-    /// Moves to the next field.
     Next,
     /// Reviews the form.
     Submit,
@@ -37,7 +36,6 @@ pub enum Act {
     Fill,
     /// Chooses the typed folder.
     Folder,
-    /// Lets a model reply once.
     Run,
     /// Lets a model reply without asking, for this session.
     RunInSession,
@@ -47,9 +45,7 @@ pub enum Act {
     Never,
     /// Rewrites the last message.
     Rewrite,
-    /// Rewrites the text of the model's reply.
     RewriteReply,
-    /// Rewrites the system prompt.
     RewriteSystem,
     /// Lets the user write the reply instead of a model.
     WriteMyself,

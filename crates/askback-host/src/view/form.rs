@@ -22,7 +22,6 @@ pub struct FormView {
     /// How many fields prevent sending the form, if any do.
     #[serde(skip)]
     pub left: Option<Words>,
-    /// The suggestions for a field.
     #[serde(skip)]
     pub suggested: Option<SuggestedView>,
 }
@@ -49,7 +48,6 @@ pub struct FieldView {
     pub hint: Words,
     /// The expected format or range, if the field has one.
     pub bounds: Option<Words>,
-    /// The pattern that the value must match.
     pub pattern: Option<Labelled>,
     /// Why the field prevents sending the form.
     pub issue: Option<Words>,
@@ -69,7 +67,6 @@ pub struct FieldView {
     pub review: ReviewView,
 }
 
-/// Suggested values for a field.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SuggestedView {
     pub field: usize,
@@ -92,9 +89,7 @@ pub enum Input {
     Number,
     Integer,
     YesNo,
-    /// One of the choices.
     One,
-    /// Any of the choices.
     Several,
     Json,
 }
@@ -120,12 +115,9 @@ pub struct ChoiceView {
     pub is_chosen: bool,
 }
 
-/// A default that is not valid for its field.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct DroppedView {
-    /// Why it is left out.
     pub words: Words,
-    /// The default.
     pub text: PeerText,
 }
 
@@ -142,7 +134,6 @@ pub struct ReviewView {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct SecretView {
     pub words: Words,
-    /// The labels of the fields.
     pub fields: Vec<PeerText>,
 }
 

@@ -27,7 +27,7 @@ pub use link::{Address, Destination, LinkStep, LinkView, WarningView, destinatio
 pub use sampling::{MessageView, RequestView, ToolView, ToolsView, WriteView};
 
 use crate::{
-    folder,
+    browser, folder,
     model::{Action, Ask, Asker, Call, Desk, Event, Front, Origin, Question, Step, link::judge},
     page::Style,
     text::{self, LocalText, PeerText, Words, given},
@@ -37,16 +37,13 @@ use crate::{
 /// Everything that the user is shown about a question.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct View {
-    /// The kind of question.
     pub kind: Kind,
     /// Who asks for what.
     pub title: Title,
     /// Its position, if several questions wait.
     #[serde(skip)]
     pub queue: Option<Queue>,
-    /// The server that asks.
     pub asker: AskerView,
-    /// The call it belongs to.
     pub call: Option<CallView>,
     /// The reason for asking.
     pub message: Vec<Part>,
@@ -65,17 +62,12 @@ pub struct View {
     pub help: Help,
 }
 
-/// The kind of a question.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Kind {
-    /// A server's form.
     Form,
-    /// A server's link.
     Link,
-    /// A sampling request.
     Sampling,
-    /// The folders that a server may work in.
     Roots,
     /// The arguments of a call, or a request that the user edits.
     Arguments,
@@ -83,11 +75,9 @@ pub enum Kind {
     Retry,
     /// Whether to repeat a call in an older revision.
     Older,
-    /// A step of signing in.
     SignIn,
 }
 
-/// The title of a question.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Title {
     /// On a line of its own.
@@ -97,7 +87,6 @@ pub struct Title {
     pub short: Words,
 }
 
-/// The position of a question, if several wait.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Queue {
     /// The position from 1, and the number of questions, including those of other servers.
@@ -117,7 +106,6 @@ pub struct AskerView {
     pub claims: Option<Labelled>,
 }
 
-/// A call of a tool, prompt or resource.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct CallView {
     /// Precedes the name on a separate line: `for the tool`.
@@ -129,22 +117,17 @@ pub struct CallView {
     pub name: PeerText,
 }
 
-/// Our own text or a peer's.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(untagged)]
 pub enum Text {
-    /// Ours.
     Ours(Words),
-    /// A peer's.
     Peer(PeerText),
 }
 
 /// A peer's text with our label.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Labelled {
-    /// The label.
     pub label: Words,
-    /// The text.
     pub text: PeerText,
 }
 
@@ -171,7 +154,6 @@ pub enum Part {
     Line(Labelled),
     /// A fact that belongs to the line above. The label may be empty.
     Detail(Labelled),
-    /// A sampling request.
     Request(Box<RequestView>),
 }
 
@@ -183,23 +165,17 @@ pub enum Body {
     Nothing,
     /// Agree to a form that seems to ask for secrets.
     Secret(SecretView),
-    /// Fill in a form.
     Form(FormView),
-    /// Review a form and send it.
     Review(FormView),
-    /// Open a link.
     Link(Box<LinkView>),
     /// Review a sampling request, as the user changed it, and let a model reply.
     Request(Vec<Part>),
-    /// Wait for the model's reply.
     Running(Words),
     /// Review a model's reply or the user's own, and send it.
     Reply(Vec<Part>),
     /// Write a reply instead of a model, or rewrite a part of a request or reply.
     Write(WriteView),
-    /// Choose a folder.
     Folders {
-        /// The offered folder.
         offered: Option<Words>,
         /// The label for the path of another folder.
         label: Words,
@@ -214,7 +190,6 @@ pub enum Body {
 /// here, or is printed in full.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Outline {
-    /// The key of the question.
     pub key: Option<PeerText>,
     /// Each field or link.
     pub lines: Vec<PeerText>,
@@ -227,6 +202,16 @@ pub struct Reader {
     pub is_elsewhere: bool,
     /// Whether the user wants to see secrets.
     pub reveals: bool,
+}
+
+impl Reader {
+    /// The user of this process, who sees no secrets at first.
+    pub(crate) fn here() -> Self {
+        Self {
+            is_elsewhere: browser::is_elsewhere(),
+            reveals: false,
+        }
+    }
 }
 
 /// The maximum length of a server's own name or version, in characters.
@@ -372,7 +357,6 @@ fn title(question: &Question, name: LocalText) -> Title {
     Title { words, short }
 }
 
-/// Describes a server.
 pub fn asker(asker: &Asker) -> AskerView {
     let cut = |claim: &str| text::cut(claim, CLAIM_MAX_CHARS);
     AskerView {

@@ -19,14 +19,11 @@ use crate::{
     words,
 };
 
-/// A sampling request.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct RequestView {
-    /// The system prompt.
     pub system: Option<MessageView>,
     /// The requested tokens, temperature and priorities, the model hints and the stop sequences.
     pub wishes: Vec<Part>,
-    /// The tools that may be called.
     pub tools: Option<ToolsView>,
     /// The messages, oldest first.
     pub messages: Vec<MessageView>,
@@ -65,7 +62,6 @@ pub struct WriteView {
     pub parts: Vec<Part>,
     /// The current text, if the user rewrites one.
     pub now: Option<Labelled>,
-    /// The label of the new text.
     pub label: Words,
 }
 

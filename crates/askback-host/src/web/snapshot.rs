@@ -80,9 +80,7 @@ pub(super) struct Snapshot {
 }
 
 impl Shared {
-    /// # Errors
-    ///
-    /// If the system gives no random numbers.
+    /// Fails if the system gives no random numbers.
     pub(super) fn new(
         address: SocketAddr,
         visit: Visit,

@@ -35,7 +35,6 @@ pub(super) enum Gist {
     /// A batch with this many messages.
     Batch(usize),
     Nothing,
-    /// Not a JSON-RPC message.
     Unreadable,
 }
 

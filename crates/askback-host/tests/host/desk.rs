@@ -11,11 +11,11 @@ use askback::{
         ToolUseContent,
     },
 };
-use askback_host::ending::QuestionEnd;
 use askback_host::model::{
     Action, Ask, Call, Desk, Draft, Effect, Event, Front, Notice, Part, Permission, Question,
     Refused, Reply, Step, Typed, TypedChange, TypedValue, Wants, Why, WorstEnd,
 };
+use askback_host::{ending::QuestionEnd, text::Words};
 use proptest::prelude::*;
 
 use crate::{
@@ -133,7 +133,7 @@ pub(crate) fn event() -> impl Strategy<Value = Event> {
         1 => Just(Event::Ended(0, QuestionEnd::Withdrawn)),
         4 => any::<bool>().prop_map(|tool| reply_of_a_model("Two.", tool)),
         2 => Just(called_twice()),
-        1 => Just(Event::Sampled(Err(("it is overloaded".into(), None)))),
+        1 => Just(Event::Sampled(Err(Words::from("it is overloaded").into()))),
         1 => Just(Event::Refused(refused())),
         24 => said.prop_map(Event::Action),
         1 => Just(Event::EndOfInput),

@@ -13,8 +13,10 @@ use askback_host::{
         Action, Ask, Call, Desk, Effect, Event, Notice, Question, Reply, Step, SuggestionRequest,
         Why, WorstEnd,
     },
+    models::ModelError,
     page::{Look, Page},
     plain::Dialog,
+    view::Reader,
 };
 use serde_json::{Value, json};
 
@@ -70,7 +72,11 @@ impl Seat {
         let limits = Limits::default();
         let offer = Root::new("file:///home/ada/trip");
         Self {
-            dialog: Dialog::new(Page::new(look), limits.host.message_shown),
+            dialog: Dialog::new(
+                Page::new(look),
+                limits.host.message_shown,
+                Reader::default(),
+            ),
             desk: Desk::new(travel(), Some(offer), None, limits).with_clock(evening()),
         }
     }
@@ -113,7 +119,7 @@ fn play(look: Look, does: Vec<Do<'_>>) -> String {
             }
             Elsewhere => {
                 let shown = Limits::default().host.message_shown;
-                seat.dialog = Dialog::new(Page::new(look), shown).from_elsewhere(true);
+                seat.dialog = Dialog::new(Page::new(look), shown, crate::ELSEWHERE);
                 Vec::new()
             }
             End => seat.happen(Event::EndOfInput),
@@ -130,7 +136,10 @@ fn play(look: Look, does: Vec<Do<'_>>) -> String {
             Do::Reply(text, tool) => seat.happen(reply_of_a_model(text, tool)),
             Fail(why) => {
                 let words = "the provider did not take the key".into();
-                seat.happen(Event::Sampled(Err((words, Some(why.into())))))
+                seat.happen(Event::Sampled(Err(ModelError {
+                    words,
+                    quoted: Some(why.into()),
+                })))
             }
             Found(uri) => seat.happen(Event::Folder(Ok(Root::new(uri)))),
             Suggest(field, text, values) => seat.happen(suggested(field, text, values)),

@@ -17,6 +17,7 @@ use askback_host::{
     page::{Look, Page},
     relay::ServerId,
     text::{self, Words, given},
+    view::Reader,
     words,
 };
 use proptest::prelude::*;
@@ -78,7 +79,7 @@ impl Seat {
             styled: false,
         };
         Self {
-            screen: Screen::new(limits.host.message_shown),
+            screen: Screen::new(limits.host.message_shown, Reader::default()),
             talk: talk(Desk::new(travel(), Some(offer), None, limits).with_clock(evening())),
             page: Page::new(look),
             size: Size { columns, rows: 24 },
@@ -222,8 +223,7 @@ fn play(columns: usize, does: Vec<Do<'_>>) -> String {
             Withdraw(id) => seat.happen(Event::Ended(id, QuestionEnd::Withdrawn)),
             NoBrowser => seat.has_browser = false,
             Elsewhere => {
-                let screen = Screen::new(Limits::default().host.message_shown);
-                seat.screen = screen.from_elsewhere(true);
+                seat.screen = Screen::new(Limits::default().host.message_shown, crate::ELSEWHERE);
             }
             Model => {
                 let desk = Desk::new(travel(), None, None, Limits::default());
