@@ -57,7 +57,7 @@ pub async fn for_tool(
                     is_destructive: is_destructive(tool),
                 },
             };
-            let filled = host.fill(question, &()).await;
+            let filled = host.fill(question, None).await;
             Ok(filled.and_then(|reply| match reply {
                 Reply::Form(content) => {
                     arguments.extend(content);
@@ -246,7 +246,7 @@ impl MissingArguments {
             reference: self.reference,
             given: given.clone(),
         };
-        match host.fill(question, &suggest).await? {
+        match host.fill(question, Some(&suggest)).await? {
             Reply::Form(content) => given.extend(texts(content)),
             _ => return None,
         }

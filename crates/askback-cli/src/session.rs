@@ -20,10 +20,10 @@ use askback_host::{
     host::Host,
     leaf::Leaf,
     leaves::Leaves,
-    model::{Permission, Presence},
+    model::{Change, Permission, Presence},
     page::{Look, Style, out},
     plain::Plain,
-    relay::{ServerId, claims},
+    relay::ServerId,
     script::Script,
     text::{Words, given},
     unattended::UnattendedRun,
@@ -277,8 +277,8 @@ impl Session {
         }
         self.client = open(&self.opener, &mut self.host).await?;
         self.host.note_presence(self.server, Presence::There);
-        let claims = self.client.server_info().map(claims);
-        self.host.meet(self.server, claims);
+        let claims = self.client.server_info();
+        self.host.change(Change::Met(self.server, claims));
         Ok(())
     }
 

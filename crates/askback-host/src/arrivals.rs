@@ -8,7 +8,7 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-use askback::client::Event;
+use askback::{client::Event, protocol::Implementation};
 use tokio::sync::{
     OwnedSemaphorePermit, Semaphore,
     mpsc::{self, error::TryRecvError},
@@ -17,7 +17,7 @@ use tokio::sync::{
 
 use crate::{
     ending::QuestionEnd,
-    model::{Claims, Question, Typed},
+    model::{Question, Typed},
     question_link::QuestionLink,
     receipts::ShownReply,
     server_id::ServerId,
@@ -31,16 +31,13 @@ pub enum Arrival {
     Asked {
         id: u64,
         /// The server's own name, unverified.
-        claims: Option<Claims>,
+        claims: Option<Implementation>,
         question: Box<Question>,
-        /// Where to send the reply.
         reply: oneshot::Sender<ShownReply>,
         /// The program that holds the question, if it is another one.
         link: Option<QuestionLink>,
     },
     /// The caller no longer waits for the question with this number.
-    Withdrawn(u64),
-    /// The question with this number ended in the program that holds it.
     Ended(u64, QuestionEnd),
     /// Another front end changed what is typed in the question with this number.
     Typed(u64, Typed),
@@ -95,7 +92,6 @@ struct Places {
 /// The dropped events of a server.
 #[derive(Debug, Default)]
 pub struct Surplus {
-    /// The number of dropped events and rows.
     pub count: u64,
     /// The dropped change notifications, without duplicates.
     pub changes: Vec<Event>,
@@ -169,10 +165,7 @@ impl Arrivals {
     }
 
     /// Returns the next arrival if there is one.
-    ///
-    /// # Errors
-    ///
-    /// If the queue is empty or all senders are dropped.
+    /// Fails if the queue is empty or all senders are dropped.
     pub fn try_recv(&mut self) -> Result<(ServerId, Arrival), TryRecvError> {
         if let Some(left_out) = self.left_out() {
             return Ok(left_out);

@@ -72,44 +72,42 @@ pub(crate) enum OfField {
 }
 
 pub(crate) fn at_question(step: &Step, name: &str, rest: &str) -> LineMeaning {
-    let in_field = matches!(step, Step::Filling(_));
-    LineMeaning::Action(match name {
+    LineMeaning::Action(match (name, step) {
         // The question is already declined; the text is the reason.
-        "decline" if matches!(step, Step::Reason(_)) => Action::Fill(String::new()),
-        "decline" => Action::Decline(Some(rest.trim().to_owned()).filter(|why| !why.is_empty())),
-        "cancel" => Action::Cancel,
-        "mute" => Action::Mute,
-        "back" if in_field => return LineMeaning::OfField(OfField::Before),
-        "review" if in_field => return LineMeaning::OfField(OfField::Last),
-        "none" if in_field => return LineMeaning::OfField(OfField::Clear),
-        "back" => Action::Back,
-        "edit" if matches!(step, Step::Reread(..)) => Action::Back,
-        "edit" if matches!(step, Step::Request(_)) => Action::Rewrite(Part::Message),
-        "edit" if matches!(step, Step::Replied(_)) => Action::Rewrite(Part::Reply),
-        "system" if matches!(step, Step::Request(_)) => Action::Rewrite(Part::System),
-        "write" if matches!(step, Step::Request(_)) => Action::WriteMyself,
-        "session" if matches!(step, Step::Request(_)) => Action::Run(Permission::Session),
-        "always" if matches!(step, Step::Request(_)) => Action::Run(Permission::Always),
-        "again" if matches!(step, Step::Replied(_)) => Action::Run(Permission::Ask),
-        "never" if matches!(step, Step::Request(_) | Step::Replied(_) | Step::Write(_)) => {
-            Action::Never
+        ("decline", Step::Reason(_)) => Action::Fill(String::new()),
+        ("decline", _) => {
+            Action::Decline(Some(rest.trim().to_owned()).filter(|why| !why.is_empty()))
         }
-        "open" if matches!(step, Step::Opened(_) | Step::Returning(_)) => Action::OpenAgain,
-        "lines" if in_field => return LineMeaning::Lines,
-        "suggest" if in_field => {
+        ("cancel", _) => Action::Cancel,
+        ("mute", _) => Action::Mute,
+        ("back", Step::Filling(_)) => return LineMeaning::OfField(OfField::Before),
+        ("review", Step::Filling(_)) => return LineMeaning::OfField(OfField::Last),
+        ("none", Step::Filling(_)) => return LineMeaning::OfField(OfField::Clear),
+        ("back", _) | ("edit", Step::Reread(..)) => Action::Back,
+        ("edit", Step::Request(_)) => Action::Rewrite(Part::Message),
+        ("edit", Step::Replied(_)) => Action::Rewrite(Part::Reply),
+        ("system", Step::Request(_)) => Action::Rewrite(Part::System),
+        ("write", Step::Request(_)) => Action::WriteMyself,
+        ("session", Step::Request(_)) => Action::Run(Permission::Session),
+        ("always", Step::Request(_)) => Action::Run(Permission::Always),
+        ("again", Step::Replied(_)) => Action::Run(Permission::Ask),
+        ("never", Step::Request(_) | Step::Replied(_) | Step::Write(_)) => Action::Never,
+        ("open", Step::Opened(_) | Step::Returning(_)) => Action::OpenAgain,
+        ("lines", Step::Filling(_)) => return LineMeaning::Lines,
+        ("suggest", Step::Filling(_)) => {
             return LineMeaning::OfField(OfField::Suggest(rest.trim().to_owned()));
         }
-        "link" if is_link(step) => return LineMeaning::Link,
-        "qr" if is_link(step) => return LineMeaning::Code,
-        "more" => return LineMeaning::More,
-        "wire" => {
+        ("link", step) if step.link().is_some() => return LineMeaning::Link,
+        ("qr", step) if step.link().is_some() => return LineMeaning::Code,
+        ("more", _) => return LineMeaning::More,
+        ("wire", _) => {
             return match MessageSelection::read(rest) {
                 Some(shown) => LineMeaning::Wire(shown),
                 None => LineMeaning::Unclear(WIRE),
             };
         }
-        "help" => return LineMeaning::Help,
-        "quit" | "exit" => {
+        ("help", _) => return LineMeaning::Help,
+        ("quit" | "exit", _) => {
             return LineMeaning::Unclear("a question is open: answer it first, or type /cancel");
         }
         _ => {
@@ -118,11 +116,4 @@ pub(crate) fn at_question(step: &Step, name: &str, rest: &str) -> LineMeaning {
             );
         }
     })
-}
-
-fn is_link(step: &Step) -> bool {
-    matches!(
-        step,
-        Step::Consent(_) | Step::Sure(_) | Step::Opened(_) | Step::Returning(_)
-    )
 }

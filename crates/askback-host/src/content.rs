@@ -167,10 +167,6 @@ pub fn sampling_block(block: &SamplingBlock) -> PeerText {
     })
 }
 
-pub(crate) fn blocks_text(content: &[ContentBlock]) -> PeerText {
-    blocks(content).into()
-}
-
 pub(crate) fn blocks(content: &[ContentBlock]) -> String {
     content.iter().map(block).collect::<Vec<_>>().join("\n")
 }

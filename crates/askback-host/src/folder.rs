@@ -14,10 +14,7 @@ use crate::{
 };
 
 /// A root for a folder: a `file://` URI of its path, with symlinks resolved.
-///
-/// # Errors
-///
-/// If the path is not a folder.
+/// Fails if the path is not a folder.
 pub fn root(path: &Path) -> Result<Root, Words> {
     let shown = given(path.display());
     let real = fs::canonicalize(path).map_err(|error| words!("{}: {}", shown, given(error)))?;

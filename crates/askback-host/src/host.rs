@@ -15,11 +15,7 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-use askback::{
-    internal::future::BoxFuture,
-    limits::Limits,
-    protocol::{CreateMessageResult, LoggingLevel, Root},
-};
+use askback::{internal::future::BoxFuture, limits::Limits, protocol::CreateMessageResult};
 use tokio::{
     sync::{oneshot, watch},
     time::{Instant, sleep, sleep_until},
@@ -32,9 +28,8 @@ use crate::{
     folder,
     leaf::{Did, Leaf, LinkOpening},
     model::{
-        Action, Asker, Call, Catalog, Change, Claims, Conversation, Desk, Effect, Event,
-        EventOutcome, How, Offer, Permission, Presence, Question, Reply, Server, ServerOffer, Step,
-        SuggestionRequest, WorstEnd,
+        Action, Asker, Call, Change, Conversation, Desk, Effect, Event, EventOutcome, Permission,
+        Presence, Question, Reply, Server, Step, SuggestionRequest, WorstEnd,
     },
     models::{Model, ModelError},
     page::{Page, Rows, Style, out::Unwritten},
@@ -72,7 +67,6 @@ pub struct Host {
     changed: ChangedLists,
     /// The start of the clock that the conversation uses.
     began: Instant,
-    /// The reply to our own question.
     ours: Option<Reply>,
     /// The field of our own question that needs suggestions.
     wanted: Option<SuggestionRequest>,
@@ -137,7 +131,8 @@ impl Host {
         self.talk.chosen()
     }
 
-    fn change(&mut self, change: Change) -> Option<EventOutcome> {
+    /// Applies a change to the conversation. Returns the outcome of an event at a desk.
+    pub fn change(&mut self, change: Change) -> Option<EventOutcome> {
         self.talk.pass(self.began.elapsed());
         self.talk.update(change)
     }
@@ -199,10 +194,6 @@ impl Host {
     }
 
     /// Writes the rows of a result.
-    ///
-    /// # Errors
-    ///
-    /// If writing fails.
     pub fn print(&mut self, rows: Rows) -> Result<(), Unwritten> {
         self.flush();
         self.leaf.print(rows)
@@ -232,19 +223,12 @@ impl Host {
     }
 
     /// Waits for `work`, and lets the user answer questions in the meantime.
-    ///
-    /// # Errors
-    ///
-    /// If the user interrupts the work, which is then dropped.
+    /// Fails if the user interrupts the work, which is then dropped.
     pub async fn attend<T>(&mut self, work: impl Future<Output = T>) -> Result<T, Interruption> {
         self.pump(work, Aloud::Later).await
     }
 
     /// Like [`Host::attend`], for work that may take any time.
-    ///
-    /// # Errors
-    ///
-    /// As [`Host::attend`].
     pub async fn attend_silently<T>(
         &mut self,
         work: impl Future<Output = T>,
@@ -254,10 +238,6 @@ impl Host {
 
     /// Like [`Host::attend`], but shows `waiting` once if the work takes more than a second, not
     /// counting the user's time.
-    ///
-    /// # Errors
-    ///
-    /// As [`Host::attend`].
     pub async fn attend_aloud<T>(
         &mut self,
         work: impl Future<Output = T>,
@@ -343,10 +323,7 @@ impl Host {
     }
 
     /// Reads a line, unless `end` completes first.
-    ///
-    /// # Errors
-    ///
-    /// Returns the value of `end`.
+    /// The error is the value of `end`.
     pub async fn read_until<T>(
         &mut self,
         prompt: &Words,
@@ -379,7 +356,11 @@ impl Host {
 
     /// Lets the user fill in a form of this program. `suggest` suggests values for its fields.
     /// Returns `None` if the user declines or cancels.
-    pub async fn fill(&mut self, question: Question, suggest: &dyn Suggest) -> Option<Reply> {
+    pub async fn fill(
+        &mut self,
+        question: Question,
+        suggest: Option<&dyn Suggest>,
+    ) -> Option<Reply> {
         let server = self.talk.chosen_id();
         self.happen(server, Event::Asked(OURS, question));
         let mut lookup = Lookup::new(suggest);
@@ -402,7 +383,6 @@ impl Host {
         self.ours.take().filter(|reply| !reply.is_refusal())
     }
 
-    /// Updates the screen.
     pub fn flush(&mut self) {
         self.show(None);
     }
@@ -460,9 +440,7 @@ impl Host {
     }
 
     fn replied(&mut self, server: ServerId, reply: Result<CreateMessageResult, ModelError>) {
-        let reply = reply.map(Box::new);
-        let reply = reply.map_err(|error| (error.words, error.quoted));
-        self.happen(server, Event::Sampled(reply));
+        self.happen(server, Event::Sampled(reply.map(Box::new)));
     }
 
     /// Whether the current question probably belongs to the call that the user waits for: it
@@ -641,10 +619,6 @@ pub(crate) fn waited(desk: &Desk, so_far: Duration) -> Words {
 }
 
 impl Host {
-    pub fn choose(&mut self, server: ServerId) {
-        self.change(Change::Chosen(server));
-    }
-
     pub fn note_presence(&mut self, server: ServerId, presence: Presence) {
         let is_opening = match presence {
             Presence::There => Some(false),
@@ -659,24 +633,6 @@ impl Host {
         self.change(Change::Presence(server, presence));
     }
 
-    pub fn meet(&mut self, server: ServerId, claims: Option<Claims>) {
-        self.change(Change::Met(server, claims));
-    }
-
-    pub fn list(&mut self, server: ServerId, catalog: Catalog) {
-        self.change(Change::Listed(server, catalog));
-    }
-
-    /// Sets the log level requested from the chosen server.
-    pub fn log(&mut self, level: LoggingLevel) {
-        self.change(Change::Log(self.talk.chosen_id(), level));
-    }
-
-    /// Shares folders with the chosen server without asking.
-    pub fn share(&mut self, roots: Vec<Root>) {
-        self.change(Change::Shared(self.talk.chosen_id(), roots));
-    }
-
     /// Ends the muting of all servers. Returns whether this lets questions come to the user again.
     pub fn unmute(&mut self) -> bool {
         let is_asked = self.talk.servers().any(|server| server.desk().is_muted());
@@ -684,46 +640,14 @@ impl Host {
         is_asked
     }
 
-    /// Begins a call of the chosen server. `line` is the offered line for the call. If the call is
-    /// repeated, questions that were answered before get the same answers.
-    pub fn begin_call(&mut self, call: Call, line: Option<String>, is_repeated: bool) {
-        let server = self.talk.chosen_id();
-        self.change(Change::Called {
-            server,
-            call,
-            line,
-            is_repeated,
-        });
-    }
-
-    pub fn end_call(&mut self, how: How) {
-        self.change(Change::Ended(self.talk.chosen_id(), how));
-    }
-
     /// Returns how long the server worked on the last call, without the time for its questions.
     pub fn took(&self) -> Option<Duration> {
         self.talk.took()
     }
 
-    pub fn offer(&mut self, offers: Vec<Offer>) {
-        self.change(Change::Offered(offers));
-    }
-
-    pub fn offer_servers(&mut self, servers: Vec<ServerOffer>) {
-        self.change(Change::Servers(servers));
-    }
-
     /// Shows the calls in the background at front ends that show them without a command.
     pub fn showing_tasks(&mut self, tasks: &Tasks) {
         self.leaf.tasks(tasks);
-    }
-
-    pub fn describe(&mut self, words: Words) {
-        self.change(Change::Described(words));
-    }
-
-    pub fn remember(&mut self, lines: Vec<String>) {
-        self.change(Change::Entered(lines));
     }
 
     /// Sets whether the chosen server may use the model without asking. `keep` stores the user's
@@ -738,10 +662,6 @@ impl Host {
     }
 
     /// Changes and stores whether the chosen server may use the model without asking.
-    ///
-    /// # Errors
-    ///
-    /// If it cannot be stored.
     pub fn permit(&mut self, permission: Permission) -> Result<(), Words> {
         self.change(Change::Permission(self.talk.chosen_id(), permission));
         match &self.served().keep {

@@ -55,10 +55,6 @@ pub trait Leaf {
     fn page(&mut self) -> &mut Page;
 
     /// Writes the rows of a result, to stdout unless the front end uses the terminal.
-    ///
-    /// # Errors
-    ///
-    /// If writing fails.
     fn print(&mut self, rows: Rows) -> Result<(), Unwritten> {
         out::print(&rows)
     }

@@ -53,16 +53,12 @@ impl Leaves {
     }
 }
 
-/// Whether nothing was done, so that a front end is not the one that the user used last.
-fn is_redraw(did: &Did) -> bool {
-    matches!(did, Did::Action(actions) if actions.is_empty())
-}
-
 impl Leaf for Leaves {
     fn poll_did(&mut self, talk: &Conversation, context: &mut Context<'_>) -> Poll<Did> {
         for (at, leaf) in self.all.iter_mut().enumerate().rev() {
             if let Poll::Ready(did) = leaf.poll_did(talk, context) {
-                if !is_redraw(&did) {
+                // A redraw is not an action of the user.
+                if did != Did::Action(Vec::new()) {
                     self.last = at;
                 }
                 return Poll::Ready(did);

@@ -4,17 +4,13 @@ use askback::forms::FormSchema;
 
 use crate::{
     code, folder,
-    model::{
-        Asker, Front, Notice, Question, Reply, Step, Wants, Why,
-        link::{Link, Refusal},
-    },
+    model::{Asker, Front, Notice, Question, Refused, Reply, Wants, Why, link::Refusal},
     page::{Excerpt, LEFT_OUT, Page, Style},
     text::{self, PeerText, Words},
     view::{
-        self, Address, AskerView, BlockView, Body, CallView, Destination, FieldView, FormView,
-        Kind, Labelled, LinkStep, LinkView, MessageView, Part, ReplyBlockView, RequestView,
-        SamplingView, SecretView, SuggestedView, Text, ToolView, ToolsView, View, WarningView,
-        field_lines, name,
+        self, Address, AskerView, Body, CallView, FieldView, FormView, Kind, LinkStep, LinkView,
+        MessageView, Part, RequestView, SecretView, SuggestedView, Text, ToolView, ToolsView, View,
+        WriteView, field_lines, name,
     },
     words,
 };
@@ -39,20 +35,22 @@ pub(crate) fn head(page: &mut Page, view: &View) {
 pub(crate) fn unfinished(page: &mut Page, link: &LinkView, words: &Words) {
     page.blank();
     page.say(Style::Strong, words.clone());
-    page.link(&link.destination.address);
+    address(page, &link.destination.address);
 }
 
 /// Puts at most `shown` characters of the server's message on the page. `rest` tells how to see
 /// more.
 pub(crate) fn why(page: &mut Page, view: &View, shown: usize, rest: &'static str) {
     let mut excerpt = Excerpt::new(page, shown);
-    message(&mut excerpt, view);
+    put_parts(&mut excerpt, &view.message);
     excerpt.end(rest);
 }
 
-fn message(excerpt: &mut Excerpt<'_>, view: &View) {
-    for part in &view.message {
+fn put_parts(excerpt: &mut Excerpt<'_>, parts: &[Part]) {
+    for part in parts {
         match part {
+            Part::Say(Style::Dim, words) => excerpt.page().note(Style::Dim, words.clone()),
+            Part::Say(Style::Strong, words) => title(excerpt.page(), words),
             Part::Say(style, words) => excerpt.page().say(*style, words.clone()),
             Part::Wrong(words, quoted) => {
                 issue(excerpt.page(), words.clone());
@@ -74,6 +72,11 @@ fn message(excerpt: &mut Excerpt<'_>, view: &View) {
     }
 }
 
+fn title(page: &mut Page, words: &Words) {
+    page.blank();
+    page.say(Style::Strong, words.clone());
+}
+
 /// Puts the current step on the page; of a form, the field `at`.
 pub(crate) fn step(page: &mut Page, view: &View, at: usize) {
     match &view.body {
@@ -85,7 +88,9 @@ pub(crate) fn step(page: &mut Page, view: &View, at: usize) {
             .for_each(|it| put_field(page, it)),
         Body::Review(form) => review(page, form),
         Body::Link(link) => link_step(page, link),
-        Body::Sampling(sampling) => sampling_step(page, sampling),
+        Body::Request(parts) | Body::Reply(parts) => whole(page, parts),
+        Body::Running(words) => page.say(Style::Plain, words.clone()),
+        Body::Write(write) => to_write(page, write),
         Body::Folders { offered, .. } => {
             if let Some(offered) = offered {
                 page.say(Style::Plain, offered.clone());
@@ -156,125 +161,119 @@ pub(crate) fn answered(page: &mut Page, asker: &Asker, reply: &Reply, is_link: b
 
 pub(crate) fn notice(page: &mut Page, asker: &Asker, notice: &Notice) {
     let name = name(asker);
-    match notice {
-        Notice::Withdrawn => {
-            page.blank();
-            page.say(Style::Warning, words!("{} withdrew its question.", name));
-        }
-        Notice::Ended(end) => {
-            page.blank();
-            page.say(Style::Warning, end.words(name));
-        }
-        Notice::LinkNeeded => {
-            let words = words!("{} is not told. The call fails: it needs the link.", name);
-            page.say(Style::Plain, words);
-        }
-        Notice::AsksOn => {
-            let words = words!(
+    let (style, words): (_, Words) = match notice {
+        Notice::Ended(end) => (Style::Warning, end.words(name)),
+        Notice::LinkNeeded => (
+            Style::Plain,
+            words!("{} is not told. The call fails: it needs the link.", name),
+        ),
+        Notice::AsksOn => (
+            Style::Warning,
+            words!(
                 "{} asks on for the call that was stopped. That is cancelled until your next line.",
                 name
-            );
-            page.say(Style::Warning, words);
-        }
-        Notice::Lost => {
-            page.blank();
-            let words = words!("{} went away while its question waited.", name);
-            page.say(Style::Warning, words);
-        }
-        Notice::Repeated { message } => {
-            page.quote_row(words!("{} · answered as before ", name), message);
-        }
-        Notice::Restored => {
-            let words = "What you had written before is there again.";
-            page.say(Style::Plain, words);
-        }
-        Notice::TypedElsewhere => {
-            let words =
-                "This question is also filled in elsewhere: what is typed there appears here.";
-            page.say(Style::Plain, words);
-        }
-        Notice::Muted => {
-            let words = words!(
+            ),
+        ),
+        Notice::Lost => (
+            Style::Warning,
+            words!("{} went away while its question waited.", name),
+        ),
+        Notice::Restored => (
+            Style::Plain,
+            "What you had written before is there again.".into(),
+        ),
+        Notice::TypedElsewhere => (
+            Style::Plain,
+            "This question is also filled in elsewhere: what is typed there appears here.".into(),
+        ),
+        Notice::Muted => (
+            Style::Plain,
+            words!(
                 "{} is muted: its questions are cancelled. In a conversation, /unmute ends that.",
                 name
-            );
-            page.say(Style::Plain, words);
-        }
-        Notice::CancelledByMute { message } => {
-            page.quote_row(words!("{} · cancelled (muted) ", name), message);
-        }
-        Notice::ModelFailed(why, quoted) => {
-            page.item("× ", Style::Error, why.clone());
-            quote_cut(page, "  ", quoted.raw());
-        }
-        Notice::NoModel => {
-            page.blank();
-            let words = words!(
+            ),
+        ),
+        Notice::NoModel => (
+            Style::Plain,
+            words!(
                 "{} wanted the reply of a model. You chose never, so it was declined. /sampling ask asks you again.",
                 name
-            );
-            page.say(Style::Plain, words);
-        }
-        Notice::Refused(refused) => {
-            page.blank();
-            let what = match refused.wants {
-                Wants::Answer => "something that cannot be shown here",
-                Wants::Sample => "for the reply of a model in a way that askback does not support",
-                Wants::Roots => "for folders in a way that askback does not support",
-            };
-            let words = words!("{} asked {}; askback refused", name, what);
-            page.say(Style::Strong, words);
-            origin(page, &view::asker(asker));
-            for_call(page, refused.call.as_ref().map(view::call).as_ref());
-            if let Some(message) = &refused.message {
-                quote_cut(page, "", message);
-            }
-            page.item("× ", Style::Error, "why:");
-            quote_cut(page, "  ", &refused.reason);
-        }
+            ),
+        ),
+        Notice::Flood => (
+            Style::Warning,
+            words!(
+                "{} asks too much at once; more is cancelled until you have answered.",
+                name
+            ),
+        ),
+        Notice::BrowserBack => (Style::Plain, "The browser is back.".into()),
+        Notice::LinkDone => (Style::Plain, words!("{} says that the link is done.", name)),
         Notice::RefusedMore => {
             let words = words!(
                 "{} sends more questions like this; they are not shown",
                 name
             );
-            page.note(Style::Dim, words);
+            return page.note(Style::Dim, words);
         }
-        Notice::Flood => {
-            let words = words!(
-                "{} asks too much at once; more is cancelled until you have answered.",
-                name
-            );
-            page.say(Style::Warning, words);
+        Notice::Repeated { message } => {
+            return page.quote_row(words!("{} · answered as before ", name), message);
         }
-        Notice::BrowserBack => {
-            page.blank();
-            page.say(Style::Plain, "The browser is back.");
+        Notice::CancelledByMute { message } => {
+            return page.quote_row(words!("{} · cancelled (muted) ", name), message);
         }
-        Notice::LinkDone => {
-            page.blank();
-            page.say(Style::Plain, words!("{} says that the link is done.", name));
+        Notice::ModelFailed(why, quoted) => {
+            issue(page, why.clone());
+            return quote_cut(page, "  ", quoted.raw());
         }
+        Notice::Refused(refused) => return refused_question(page, asker, refused),
         Notice::LinkRefused {
             message,
             url,
             refusal,
-        } => {
-            page.blank();
-            let words = words!("{} wanted a link opened; that was declined for you", name);
-            page.say(Style::Strong, words);
-            origin(page, &view::asker(asker));
-            if !message.is_empty() {
-                quote_cut(page, "", message);
-            }
-            quote_cut(page, "  ", &text::line(url));
-            page.item("× ", Style::Error, refusal.words());
-            match refusal {
-                Refusal::Repaired { to: what } | Refusal::Malformed(what) => {
-                    quote_cut(page, "  ", &text::line(what));
-                }
-                Refusal::Scheme(_) | Refusal::Hidden(_) | Refusal::User | Refusal::Long => {}
-            }
-        }
+        } => return refused_link(page, asker, message, url, refusal),
+    };
+    let begins = matches!(
+        notice,
+        Notice::Ended(_) | Notice::Lost | Notice::NoModel | Notice::BrowserBack | Notice::LinkDone
+    );
+    if begins {
+        page.blank();
+    }
+    page.say(style, words);
+}
+
+fn refused_question(page: &mut Page, asker: &Asker, refused: &Refused) {
+    let what = match refused.wants {
+        Wants::Answer => "something that cannot be shown here",
+        Wants::Sample => "for the reply of a model in a way that askback does not support",
+        Wants::Roots => "for folders in a way that askback does not support",
+    };
+    let words = words!("{} asked {}; askback refused", name(asker), what);
+    title(page, &words);
+    origin(page, &view::asker(asker));
+    for_call(page, refused.call.as_ref().map(view::call).as_ref());
+    if let Some(message) = &refused.message {
+        quote_cut(page, "", message);
+    }
+    issue(page, "why:".into());
+    quote_cut(page, "  ", &refused.reason);
+}
+
+fn refused_link(page: &mut Page, asker: &Asker, message: &str, url: &str, refusal: &Refusal) {
+    let words = words!(
+        "{} wanted a link opened; that was declined for you",
+        name(asker)
+    );
+    title(page, &words);
+    origin(page, &view::asker(asker));
+    if !message.is_empty() {
+        quote_cut(page, "", message);
+    }
+    quote_cut(page, "  ", &text::line(url));
+    issue(page, refusal.words());
+    if let Refusal::Repaired { to: what } | Refusal::Malformed(what) = refusal {
+        quote_cut(page, "  ", &text::line(what));
     }
 }
 
@@ -305,7 +304,7 @@ pub fn body(excerpt: &mut Excerpt<'_>, view: &View, following: usize) {
     }
     let characters = parts.iter().map(|(_, line)| text::extent(line));
     excerpt.reserve(characters.sum::<usize>().saturating_add(following));
-    message(excerpt, view);
+    put_parts(excerpt, &view.message);
     excerpt.release();
     for (mark, line) in parts {
         excerpt.quote_at(mark, &line);
@@ -428,22 +427,9 @@ pub(crate) fn fields(page: &mut Page, mark: &'static str, schema: &FormSchema) {
     }
 }
 
-fn link_of(step: &Step) -> Option<&Link> {
-    match step {
-        Step::Consent(link) | Step::Sure(link) | Step::Opened(link) | Step::Returning(link) => {
-            Some(link)
-        }
-        _ => None,
-    }
-}
-
 fn link_step(page: &mut Page, link: &LinkView) {
     if link.step == LinkStep::Consent {
-        destination(page, &link.destination);
-        page.link(&link.destination.address);
-        if let Some(here) = &link.here {
-            page.note(Style::Plain, here.clone());
-        }
+        whole_link(page, link);
     }
     if let Some(next) = &link.next {
         page.blank();
@@ -451,37 +437,38 @@ fn link_step(page: &mut Page, link: &LinkView) {
     }
 }
 
-/// Puts the destination of a link on the page: the site, the host and all warnings. The site comes
-/// first because a host may start like another one.
-pub fn destination(page: &mut Page, link: &Destination) {
-    for part in [&link.site].into_iter().chain(&link.host) {
-        page.quote_line(words!("{} ", part.label), part.text.clone());
+/// Puts a link on the page: the site, the host and all warnings, then the address, which may be long.
+/// The site comes first because a host may start like another one.
+pub(crate) fn whole_link(page: &mut Page, link: &LinkView) {
+    let to = &link.destination;
+    for part in [&to.site].into_iter().chain(&to.host) {
+        address(page, part);
     }
-    warnings(page, &link.warnings);
-    for site in &link.leads_on {
-        page.quote_line(leads_on(site), site.text.clone());
-    }
-    if let Some(more) = &link.leads_on_more {
-        page.say(Style::Warning, words!("! {}", *more));
-    }
-}
-
-pub(crate) fn leads_on(site: &Address) -> Words {
-    words!("! {} ", site.label)
-}
-
-/// Puts the warnings on the page that make a second yes necessary.
-pub fn warnings(page: &mut Page, warnings: &[WarningView]) {
-    for warning in warnings {
+    for warning in &to.warnings {
         page.item("! ", Style::Warning, warning.words.clone());
         if let Some(of) = &warning.of {
             page.quote_line("  ", of.clone());
         }
     }
+    for site in &to.leads_on {
+        page.link(words!("! {} ", site.label), Style::Warning, site);
+    }
+    if let Some(more) = &to.leads_on_more {
+        page.say(Style::Warning, words!("! {}", *more));
+    }
+    address(page, &to.address);
+    if let Some(here) = &link.here {
+        page.note(Style::Plain, here.clone());
+    }
+}
+
+fn address(page: &mut Page, address: &Address) {
+    let label = address.label.clone().padded("Address ".len());
+    page.link(label, Style::Strong, address);
 }
 
 pub(crate) fn link_alone(page: &mut Page, front: &Front<'_>) {
-    if let Some(link) = link_of(front.step) {
+    if let Some(link) = front.step.link() {
         page.say(Style::Plain, "The link, up to the next empty line:");
         page.link_alone(link);
         page.blank();
@@ -489,65 +476,22 @@ pub(crate) fn link_alone(page: &mut Page, front: &Front<'_>) {
 }
 
 pub(crate) fn link_code(page: &mut Page, front: &Front<'_>) {
-    if let Some(link) = link_of(front.step) {
+    if let Some(link) = front.step.link() {
         code::put(page, &link.url);
     }
 }
 
-fn sampling_step(page: &mut Page, sampling: &SamplingView) {
-    match sampling {
-        SamplingView::Request { changed, words } => {
-            if let Some((title, changed)) = changed {
-                page.blank();
-                page.say(Style::Strong, title.clone());
-                let mut excerpt = Excerpt::new(page, usize::MAX);
-                request(&mut excerpt, changed);
-                excerpt.end(LEFT_OUT);
-            }
-            page.note(Style::Dim, words.clone());
-        }
-        SamplingView::Running(words) => page.say(Style::Plain, words.clone()),
-        SamplingView::Reply {
-            title,
-            blocks,
-            facts,
-        } => {
-            page.blank();
-            page.say(Style::Strong, title.clone());
-            for block in blocks {
-                reply_block(page, block);
-            }
-            for fact in facts {
-                page.quote_line(words!("  {} ", fact.label), fact.text.clone());
-            }
-        }
-        SamplingView::Rewrite { title, text, .. } | SamplingView::Reread { title, text } => {
-            page.blank();
-            page.say(Style::Strong, title.clone());
-            page.quote(text.clone());
-        }
-        SamplingView::Write { note, .. } => match note {
-            Some((Style::Dim, words)) => page.note(Style::Dim, words.clone()),
-            Some((style, words)) => page.say(*style, words.clone()),
-            None => {}
-        },
-    }
+pub(crate) fn whole(page: &mut Page, parts: &[Part]) {
+    let mut excerpt = Excerpt::new(page, usize::MAX);
+    put_parts(&mut excerpt, parts);
+    excerpt.end(LEFT_OUT);
 }
 
-fn reply_block(page: &mut Page, block: &ReplyBlockView) {
-    match block {
-        ReplyBlockView::Text(text) => page.quote(text.clone()),
-        ReplyBlockView::Call {
-            number,
-            tool,
-            arguments,
-        } => {
-            let number = words!("{}", *number).right(2);
-            page.quote_line(words!(" {} {} ", number, tool.label), tool.text.clone());
-            for line in arguments {
-                page.quote_at("      ", line.clone());
-            }
-        }
+fn to_write(page: &mut Page, write: &WriteView) {
+    whole(page, &write.parts);
+    if let Some(now) = &write.now {
+        title(page, &now.label);
+        page.quote(now.text.clone());
     }
 }
 
@@ -558,13 +502,9 @@ fn request(excerpt: &mut Excerpt<'_>, request: &RequestView) {
     let all = sizes.iter().copied().fold(0, usize::saturating_add);
     excerpt.reserve(all);
     if let Some(system) = &request.system {
-        excerpt.say(Style::Dim, system.label.clone());
-        excerpt.quote(system.text.raw());
+        put_message(excerpt, system);
     }
-    excerpt.page().note(Style::Dim, request.wishes.clone());
-    for hint in &request.hints {
-        excerpt.quote_line(words!("  {} ", hint.label), hint.text.raw());
-    }
+    put_parts(excerpt, &request.wishes);
     if let Some(tools) = &request.tools {
         offered(excerpt, tools);
     }
@@ -597,18 +537,13 @@ fn request(excerpt: &mut Excerpt<'_>, request: &RequestView) {
         excerpt.leave_out(words, earlier.iter().map(characters).sum());
     }
     for message in last {
-        excerpt.say(Style::Dim, message.from.clone());
-        for block in &message.blocks {
-            match block {
-                BlockView::Text(text) => excerpt.quote(text.raw()),
-                BlockView::Call(call) => labelled(excerpt, call),
-                BlockView::Result(of, text) => {
-                    labelled(excerpt, of);
-                    excerpt.quote(text.raw());
-                }
-            }
-        }
+        put_message(excerpt, message);
     }
+}
+
+fn put_message(excerpt: &mut Excerpt<'_>, message: &MessageView) {
+    excerpt.say(Style::Dim, message.from.clone());
+    put_parts(excerpt, &message.parts);
 }
 
 /// Puts the start of a message on the page, in at most `most` characters.
@@ -624,14 +559,11 @@ fn beginning(excerpt: &mut Excerpt<'_>, message: &MessageView, most: usize) {
     }
 }
 
-fn labelled(excerpt: &mut Excerpt<'_>, line: &Labelled) {
-    excerpt.quote_line(words!("{} ", line.label), line.text.raw());
-}
-
 fn texts(message: &MessageView) -> impl Iterator<Item = &str> {
-    message.blocks.iter().map(|block| match block {
-        BlockView::Text(text) | BlockView::Result(_, text) => text.raw(),
-        BlockView::Call(call) => call.text.raw(),
+    message.parts.iter().filter_map(|part| match part {
+        Part::Text(text) => Some(text.raw()),
+        Part::Line(line) => Some(line.text.raw()),
+        _ => None,
     })
 }
 
@@ -671,26 +603,19 @@ fn offered(excerpt: &mut Excerpt<'_>, tools: &ToolsView) {
     let others: Vec<_> = others.collect();
     if !others.is_empty() {
         let mark = words!("  and {} more: ", others.len());
-        excerpt.quote_line(mark, &cut(&others.join(", "), most));
+        excerpt.quote_line(mark, &text::cut(&others.join(", "), most));
     }
 }
 
 fn describe(excerpt: &mut Excerpt<'_>, tool: &ToolView, most: usize) {
     excerpt.quote_line("  ", tool.name.raw());
     if let Some(description) = &tool.description {
-        excerpt.quote_at("    ", &cut(description.raw(), most));
+        excerpt.quote_at("    ", &text::cut(description.raw(), most));
     }
     for line in &tool.arguments {
         excerpt.quote_at("    · ", line.raw());
     }
     if let Some(schema) = &tool.schema {
-        excerpt.quote_line("    schema ", &cut(schema.raw(), most));
-    }
-}
-
-fn cut(text: &str, most: usize) -> String {
-    match text::head(text, most) {
-        (_, 0) => text.to_owned(),
-        (head, _) => format!("{head}…"),
+        excerpt.quote_line("    schema ", &text::cut(schema.raw(), most));
     }
 }

@@ -11,10 +11,7 @@ use crate::model::Reply;
 
 pub trait Receipts: fmt::Debug + Send + Sync {
     /// Signs and stores a receipt. Returns `None` if the server did not ask for one.
-    ///
-    /// # Errors
-    ///
-    /// If the receipt cannot be stored.
+    /// Fails if the receipt cannot be stored.
     fn sign(&self, shown: ShownQuestion<'_>) -> io::Result<Option<Receipt>>;
 }
 

@@ -26,7 +26,7 @@ use crate::{
     arrivals::{self, Sender},
     ending::QuestionEnd,
     folder,
-    model::{Ask, Call, Claims, PERSON, Question, Refused, Reply, Typed, Wants, Why},
+    model::{Ask, Call, PERSON, Question, Refused, Reply, Typed, Wants, Why},
     receipts::{Receipts, ShownReply, add_receipt},
     tasks::Tasks,
     text::{Words, given},
@@ -176,20 +176,14 @@ impl Relay {
     }
 
     /// Asks the user to fill in a form.
-    ///
-    /// # Errors
-    ///
-    /// If the reply is not for a form.
+    /// Fails if the reply is not for a form.
     pub async fn fill(self, form: HostQuestion<ElicitFormParams>) -> Result<ElicitResult> {
         let question = ElicitParams::Form(form.request.clone());
         self.elicit(form.with(question)).await
     }
 
     /// Asks the user to open a link.
-    ///
-    /// # Errors
-    ///
-    /// If the reply is not for a link.
+    /// Fails if the reply is not for a link.
     pub async fn open(self, link: HostQuestion<ElicitUrlParams>) -> Result<ElicitResult> {
         let question = ElicitParams::Url(link.request.clone());
         self.elicit(link.with(question)).await
@@ -254,10 +248,7 @@ impl Relay {
     }
 
     /// Asks the user about a sampling request.
-    ///
-    /// # Errors
-    ///
-    /// If the user declines or cancels.
+    /// Fails if the user declines or cancels.
     pub async fn sample(
         self,
         request: HostQuestion<CreateMessageParams>,
@@ -267,10 +258,7 @@ impl Relay {
     }
 
     /// Asks the user for folders.
-    ///
-    /// # Errors
-    ///
-    /// If the user declines or cancels.
+    /// Fails if the user declines or cancels.
     pub async fn roots(self, request: HostQuestion<RequestParams>) -> Result<Vec<Root>> {
         let asked = InputRequest::Roots(request.request.clone());
         listed(self.reply_to(request.with(asked), None).await.reply)
@@ -293,7 +281,7 @@ impl Relay {
             _ => None,
         };
         let again = visit.as_ref().is_some_and(|visit| self.leaves(visit));
-        let claims = asked.server.clone().map(claims);
+        let claims = asked.server.clone();
         let shown = self.ask(claims, self.question(asked, again), link).await;
         if let (Reply::Link, Some(visit)) = (&shown.reply, visit) {
             self.visits(visit);
@@ -357,7 +345,7 @@ impl Relay {
 
     async fn ask(
         &self,
-        claims: Option<Claims>,
+        claims: Option<Implementation>,
         question: Question,
         link: Option<QuestionLink>,
     ) -> ShownReply {
@@ -373,7 +361,7 @@ impl Relay {
 
     fn put(
         &self,
-        claims: Option<Claims>,
+        claims: Option<Implementation>,
         question: Question,
         link: Option<QuestionLink>,
     ) -> (WaitingQuestion<'_>, oneshot::Receiver<ShownReply>) {
@@ -407,10 +395,8 @@ struct WaitingQuestion<'a> {
 impl Drop for WaitingQuestion<'_> {
     fn drop(&mut self) {
         let end = self.end.as_ref().and_then(|end| end.get());
-        self.relay.send(match end {
-            Some(end) => Arrival::Ended(self.id, *end),
-            None => Arrival::Withdrawn(self.id),
-        });
+        let end = end.copied().unwrap_or_default();
+        self.relay.send(Arrival::Ended(self.id, end));
     }
 }
 
@@ -440,14 +426,6 @@ fn call(target: CallTarget) -> Call {
         CallTarget::Tool(name) => Call::Tool(name),
         CallTarget::Prompt(name) => Call::Prompt(name),
         CallTarget::Resource(uri) => Call::Resource(uri),
-    }
-}
-
-pub fn claims(server: Implementation) -> Claims {
-    Claims {
-        name: server.name,
-        title: server.title,
-        version: server.version,
     }
 }
 

@@ -54,15 +54,11 @@ pub enum StderrMode {
     #[default]
     AfterStart,
     Always,
-    /// Only on request.
     Never,
 }
 
 #[derive(Debug, Clone)]
-pub struct Remark(What);
-
-#[derive(Debug, Clone)]
-enum What {
+pub enum Remark {
     Far(Words),
     /// A mark, the server's text, and how many characters were cut.
     Quote(Words, PeerText, usize),
@@ -71,7 +67,6 @@ enum What {
     Gone(ServerEnd, bool),
     /// The number of lines on standard error during the start; whether a command can show them.
     Started(u64, bool),
-    /// How many remarks were left out.
     LeftOut(u64),
 }
 
@@ -95,28 +90,26 @@ const SHOWN: usize = 1024;
 impl From<Row> for Remark {
     fn from(row: Row) -> Self {
         let (mark, about) = row.into_parts();
-        Self(What::Quote(mark, about, 0))
+        Self::Quote(mark, about, 0)
     }
 }
 
 impl Remark {
     /// Puts the name of the server in front, for a user with several servers.
     pub(crate) fn named(self, name: &LocalText) -> Self {
-        Self(match self.0 {
-            What::Far(far) => What::Far(words!("{}: {}", name.clone(), far)),
-            What::Quote(mark, text, more) => {
-                What::Quote(words!("{}: {}", name.clone(), mark), text, more)
+        match self {
+            Self::Far(far) => Self::Far(words!("{}: {}", name.clone(), far)),
+            Self::Quote(mark, text, more) => {
+                Self::Quote(words!("{}: {}", name.clone(), mark), text, more)
             }
-            what @ (What::Changed(_) | What::Gone(..) | What::Started(..) | What::LeftOut(..)) => {
-                what
-            }
-        })
+            Self::Changed(_) | Self::Gone(..) | Self::Started(..) | Self::LeftOut(..) => self,
+        }
     }
 }
 
 impl From<&Far> for Remark {
     fn from(far: &Far) -> Self {
-        Self(progress(far.progress, far.total, far.message.clone()))
+        progress(far.progress, far.total, far.message.clone())
     }
 }
 
@@ -176,12 +169,12 @@ impl Remarks {
         let more = held.saturating_sub(shown);
         let mut released = Vec::new();
         if more > 0 {
-            released.push(Remark(What::Started(more, self.can_restart)));
+            released.push(Remark::Started(more, self.can_restart));
         }
         let shown = usize::try_from(shown).unwrap_or(usize::MAX);
         let skipped = self.stderr_log.len().saturating_sub(shown);
         let lines = self.stderr_log.iter().skip(skipped).cloned();
-        released.extend(lines.map(|line| Remark(What::Quote(STDERR.into(), line, 0))));
+        released.extend(lines.map(|line| Remark::Quote(STDERR.into(), line, 0)));
         released
     }
 
@@ -244,16 +237,16 @@ impl Remarks {
         let Some(mut remark) = remark(event) else {
             return Vec::new();
         };
-        if let What::Gone(_, can_restart) = &mut remark.0 {
+        if let Remark::Gone(_, can_restart) = &mut remark {
             *can_restart = self.can_restart;
         }
-        if let What::Changed(list) = remark.0
+        if let Remark::Changed(list) = remark
             && !(self.lists && self.is_news(list, now))
         {
             return Vec::new();
         }
-        let mut heard = match remark.0 {
-            What::Gone(..) => self.release(),
+        let mut heard = match remark {
+            Remark::Gone(..) => self.release(),
             _ if is_stderr => self.started().into_iter().collect(),
             _ => Vec::new(),
         };
@@ -296,15 +289,15 @@ impl Remarks {
 
     /// Puts a remark on the page. `name` is the user's name for the server.
     pub fn put(page: &mut Page, name: &LocalText, remark: Remark) {
-        match remark.0 {
-            What::Far(far) => page.say(Style::Plain, far),
-            What::Quote(mark, text, more) => {
+        match remark {
+            Remark::Far(far) => page.say(Style::Plain, far),
+            Remark::Quote(mark, text, more) => {
                 page.quote_at(mark, text);
                 if more > 0 {
                     page.note(Style::Dim, words!("{} more characters are left out", more));
                 }
             }
-            What::Gone(end, can_restart) => {
+            Remark::Gone(end, can_restart) => {
                 match end.code {
                     Some(code) => {
                         let words = words!("{} exited (code {}).", name.clone(), i64::from(code));
@@ -320,7 +313,7 @@ impl Remarks {
                     },
                 );
             }
-            What::Started(count, can_show) => {
+            Remark::Started(count, can_show) => {
                 let lines: Words = match count {
                     1 => "1 line".into(),
                     count => words!("{} lines", count),
@@ -331,7 +324,7 @@ impl Remarks {
                 };
                 page.note(Style::Dim, words!("stderr: {}, {}", lines, how));
             }
-            What::LeftOut(count) => {
+            Remark::LeftOut(count) => {
                 let words = words!(
                     "{} said more at once than is shown; lines left out: {}",
                     name.clone(),
@@ -339,7 +332,7 @@ impl Remarks {
                 );
                 page.note(Style::Dim, words);
             }
-            What::Changed(what) => page.note(
+            Remark::Changed(what) => page.note(
                 Style::Dim,
                 words!(
                     "The {} of {} changed: /{} lists them.",
@@ -357,7 +350,7 @@ impl Remarks {
             return None;
         }
         let held = mem::take(&mut self.held);
-        Some(Remark(What::Started(held, self.can_restart)))
+        Some(Remark::Started(held, self.can_restart))
     }
 
     /// How many remarks were left out, to be reported before other output, once per window.
@@ -373,7 +366,7 @@ impl Remarks {
     /// How many remarks were left out since the last report.
     pub fn all_left_out(&mut self) -> Option<Remark> {
         let left_out = mem::take(&mut self.left_out);
-        (left_out > 0).then_some(Remark(What::LeftOut(left_out)))
+        (left_out > 0).then_some(Remark::LeftOut(left_out))
     }
 }
 
@@ -386,7 +379,7 @@ fn remark(event: Event) -> Option<Remark> {
             ..
         } => {
             let message = message.map(PeerText::from);
-            return Some(Remark(self::progress(progress, total, message)));
+            return Some(self::progress(progress, total, message));
         }
         Event::Task { message: None, .. } => return None,
         Event::Task { message, .. } => (Words::default(), message.unwrap_or_default()),
@@ -398,20 +391,20 @@ fn remark(event: Event) -> Option<Remark> {
             (words!("{} ", self::level(level)), words)
         }
         Event::ServerStderr(line) => (STDERR.into(), line),
-        Event::ToolsChanged => return Some(Remark(What::Changed("tools"))),
-        Event::PromptsChanged => return Some(Remark(What::Changed("prompts"))),
-        Event::ResourcesChanged => return Some(Remark(What::Changed("resources"))),
+        Event::ToolsChanged => return Some(Remark::Changed("tools")),
+        Event::PromptsChanged => return Some(Remark::Changed("prompts")),
+        Event::ResourcesChanged => return Some(Remark::Changed("resources")),
         Event::ResourceUpdated(uri) => ("changed ".into(), uri),
-        Event::Disconnected(end) => return Some(Remark(What::Gone(end, false))),
+        Event::Disconnected(end) => return Some(Remark::Gone(end, false)),
         // A note may contain a server's text.
         Event::Note(note) => ("note ".into(), note),
         _ => return None,
     };
     let (text, more) = PeerText::from(text).cut(SHOWN);
-    Some(Remark(What::Quote(mark, text, more)))
+    Some(Remark::Quote(mark, text, more))
 }
 
-fn progress(progress: f64, total: Option<f64>, message: Option<PeerText>) -> What {
+fn progress(progress: f64, total: Option<f64>, message: Option<PeerText>) -> Remark {
     let far = match total {
         Some(total) => words!("{} of {}", progress, total),
         None => words!("{}", progress),
@@ -419,21 +412,24 @@ fn progress(progress: f64, total: Option<f64>, message: Option<PeerText>) -> Wha
     match message.filter(|message| !message.raw().is_empty()) {
         Some(message) => {
             let (text, more) = message.cut(SHOWN);
-            What::Quote(words!("{} ", far), text, more)
+            Remark::Quote(words!("{} ", far), text, more)
         }
-        None => What::Far(far),
+        None => Remark::Far(far),
     }
 }
 
+/// The names of the log levels, in their order.
+pub const LEVELS: [&str; 8] = [
+    "debug",
+    "info",
+    "notice",
+    "warning",
+    "error",
+    "critical",
+    "alert",
+    "emergency",
+];
+
 pub fn level(level: LoggingLevel) -> &'static str {
-    match level {
-        LoggingLevel::Debug => "debug",
-        LoggingLevel::Info => "info",
-        LoggingLevel::Notice => "notice",
-        LoggingLevel::Warning => "warning",
-        LoggingLevel::Error => "error",
-        LoggingLevel::Critical => "critical",
-        LoggingLevel::Alert => "alert",
-        LoggingLevel::Emergency => "emergency",
-    }
+    LEVELS.get(level as usize).copied().unwrap_or_default()
 }

@@ -123,7 +123,6 @@ impl Settling {
         }
     }
 
-    /// Starts the wait again.
     pub(crate) fn begin(&mut self) {
         self.silence.begin(SILENCE);
     }
@@ -159,7 +158,10 @@ mod tests {
     use tokio::time::{advance, timeout};
 
     use super::*;
-    use crate::model::{Action, Asker, Event, Origin, Permission, Question};
+    use crate::{
+        ending::QuestionEnd,
+        model::{Action, Asker, Event, Origin, Permission, Question},
+    };
 
     fn asks(id: u64, ask: Ask) -> Event {
         let question = Question {
@@ -180,8 +182,8 @@ mod tests {
             reached: Origin::Typed("askback serve travel".to_owned()),
             claims: None,
         };
-        let desk = Desk::new(asker, None, None, Limits::default());
-        let desk = desk.with_model("ollama/qwen3".to_owned(), Permission::Ask);
+        let mut desk = Desk::new(asker, None, None, Limits::default());
+        desk.ask_model("ollama/qwen3".to_owned());
         (desk, Settling::default())
     }
 
@@ -217,7 +219,7 @@ mod tests {
             desk.update(asks(1, sample()));
             settling.show(&desk, has_begun);
             assert!(is_over(&mut settling, SILENCE * 2).await);
-            desk.update(Event::Withdrawn(1));
+            desk.update(Event::Ended(1, QuestionEnd::Withdrawn));
             assert!(settling.follows(), "before it is seen to be gone");
             settling.show(&desk, has_begun);
             assert_eq!(settling.follows(), has_begun);
@@ -227,7 +229,7 @@ mod tests {
         let (mut desk, mut settling) = seat();
         desk.update(asks(1, sample()));
         settling.show(&desk, true);
-        desk.update(Event::Withdrawn(1));
+        desk.update(Event::Ended(1, QuestionEnd::Withdrawn));
         settling.show(&desk, true);
         settling.end();
         assert!(!settling.follows(), "the person goes on with the line");
@@ -239,7 +241,7 @@ mod tests {
         desk.update(asks(1, sample()));
         settling.show(&desk, false);
         assert!(is_over(&mut settling, SILENCE * 2).await);
-        let happened = desk.update(Event::Withdrawn(1));
+        let happened = desk.update(Event::Ended(1, QuestionEnd::Withdrawn));
         settling.happened(&desk, happened.cause);
         assert!(
             settling.is_for_what_is_gone(),
@@ -294,7 +296,11 @@ mod tests {
         check(&desk, &mut settling, false);
         happen(&mut desk, &mut settling, Event::Action(Action::Send));
         check(&desk, &mut settling, true);
-        happen(&mut desk, &mut settling, Event::Withdrawn(2));
+        happen(
+            &mut desk,
+            &mut settling,
+            Event::Ended(2, QuestionEnd::Withdrawn),
+        );
         check(&desk, &mut settling, false);
         let arguments = Ask::Arguments {
             about: None,

@@ -34,51 +34,45 @@ static END: LazyLock<watch::Sender<Option<u8>>> = LazyLock::new(|| watch::Sender
 /// When the program began to wait for its servers.
 static ENDING: OnceLock<Instant> = OnceLock::new();
 
-static HELD: AtomicUsize = AtomicUsize::new(0);
+static INTERRUPTS_HELD: AtomicUsize = AtomicUsize::new(0);
 
 static TERMINATIONS_HELD: AtomicUsize = AtomicUsize::new(0);
 
-/// As long as this lives, Ctrl-C does not end the process. The owner handles it.
+/// As long as this lives, some signals do not end the process. The owner handles them.
 #[derive(Debug)]
-pub struct Interrupts(());
+pub struct Held(Vec<&'static AtomicUsize>);
 
-impl Interrupts {
-    pub fn hold() -> Self {
-        HELD.fetch_add(1, Ordering::Relaxed);
-        Self(())
+impl Held {
+    /// Holds Ctrl-C.
+    pub fn interrupts() -> Self {
+        Self::all(vec![&INTERRUPTS_HELD])
+    }
+
+    /// Holds Ctrl-C and SIGTERM.
+    pub fn terminations() -> Self {
+        Self::all(vec![&INTERRUPTS_HELD, &TERMINATIONS_HELD])
+    }
+
+    fn all(counts: Vec<&'static AtomicUsize>) -> Self {
+        for count in &counts {
+            count.fetch_add(1, Ordering::Relaxed);
+        }
+        Self(counts)
     }
 }
 
-impl Drop for Interrupts {
+impl Drop for Held {
     fn drop(&mut self) {
-        HELD.fetch_sub(1, Ordering::Relaxed);
-    }
-}
-
-/// As long as this lives, Ctrl-C and SIGTERM do not end the process. The owner handles them.
-#[derive(Debug)]
-pub struct Terminations(Interrupts);
-
-impl Terminations {
-    pub fn hold() -> Self {
-        TERMINATIONS_HELD.fetch_add(1, Ordering::Relaxed);
-        Self(Interrupts::hold())
-    }
-}
-
-impl Drop for Terminations {
-    fn drop(&mut self) {
-        TERMINATIONS_HELD.fetch_sub(1, Ordering::Relaxed);
+        for count in &self.0 {
+            count.fetch_sub(1, Ordering::Relaxed);
+        }
     }
 }
 
 /// Runs the program until it ends or a signal ends it: Ctrl-C, SIGTERM, SIGQUIT or a closed window.
 /// Then the servers that it started are asked to end, and killed after a timeout. A second signal
 /// kills them at once. Must be called only once per process.
-///
-/// # Errors
-///
-/// The exit code, if a signal ended the program.
+/// The error is the exit code, if a signal ended the program.
 pub fn run<T>(runtime: &Runtime, program: impl Future<Output = T>) -> Result<T, u8> {
     let signals = Builder::new_current_thread().enable_all().build();
     if let Ok(signals) = signals {
@@ -159,7 +153,7 @@ impl Signal {
     /// Whether the signal is handled by a part of the program.
     fn is_held(self) -> bool {
         match self {
-            Self::Interrupt => HELD.load(Ordering::Relaxed) > 0,
+            Self::Interrupt => INTERRUPTS_HELD.load(Ordering::Relaxed) > 0,
             Self::Terminate => TERMINATIONS_HELD.load(Ordering::Relaxed) > 0,
             Self::Quit | Self::Hangup => false,
         }

@@ -1,11 +1,6 @@
 //! Suggests values for the fields of our own forms while the user types.
 
-use std::{
-    collections::VecDeque,
-    future::{pending, ready},
-    pin::Pin,
-    time::Duration,
-};
+use std::{collections::VecDeque, future::pending, pin::Pin, time::Duration};
 
 use askback::{forms::Content, internal::future::BoxFuture};
 use tokio::time::sleep;
@@ -29,20 +24,9 @@ pub trait Suggest {
     ) -> BoxFuture<'_, Option<(Vec<String>, bool)>>;
 }
 
-impl Suggest for () {
-    fn suggest(
-        &self,
-        _: String,
-        _: String,
-        _: Content,
-    ) -> BoxFuture<'_, Option<(Vec<String>, bool)>> {
-        Box::pin(ready(None))
-    }
-}
-
 /// Looks up suggestions for a form. Results are cached, and only the last request runs.
 pub(crate) struct Lookup<'a> {
-    suggest: &'a dyn Suggest,
+    suggest: Option<&'a dyn Suggest>,
     known: VecDeque<(SuggestionRequest, Suggestions)>,
     running: Option<SourceWork<'a>>,
 }
@@ -54,7 +38,7 @@ type FoundValues = (Vec<String>, bool);
 type SourceWork<'a> = Pin<Box<dyn Future<Output = (SuggestionRequest, Option<FoundValues>)> + 'a>>;
 
 impl<'a> Lookup<'a> {
-    pub(crate) fn new(suggest: &'a dyn Suggest) -> Self {
+    pub(crate) fn new(suggest: Option<&'a dyn Suggest>) -> Self {
         Self {
             suggest,
             known: VecDeque::new(),
@@ -69,7 +53,8 @@ impl<'a> Lookup<'a> {
             self.running = None;
             return Some(found.clone());
         }
-        self.running = Some(Box::pin(look_up(self.suggest, wanted)));
+        let look_up = self.suggest.map(|suggest| look_up(suggest, wanted));
+        self.running = look_up.map(|running| Box::pin(running) as SourceWork<'a>);
         None
     }
 

@@ -59,7 +59,6 @@ pub enum Standing {
     Done,
     /// Ended with a result in which the tool reports an error.
     Error,
-    /// Ended without a result.
     Failed,
     Cancelled,
 }

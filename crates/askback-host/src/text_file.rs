@@ -9,19 +9,13 @@ use std::{
 const MOST: u64 = 1 << 20;
 
 /// Reads the file at a path.
-///
-/// # Errors
-///
-/// If the file cannot be opened, and as [`read`].
+/// Fails if the file cannot be opened, and as [`read`].
 pub fn read_at(path: &Path) -> io::Result<String> {
     read(File::open(path)?)
 }
 
 /// Reads an open file.
-///
-/// # Errors
-///
-/// If reading fails, the file is larger than 1 MiB or is not UTF-8. Reads at most 1 MiB and one
+/// Fails if reading fails, the file is larger than 1 MiB or is not UTF-8. Reads at most 1 MiB and one
 /// byte, whatever the metadata says.
 pub fn read(file: File) -> io::Result<String> {
     let mut bytes = Vec::new();

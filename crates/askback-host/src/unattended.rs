@@ -19,12 +19,11 @@ use crate::{
     page::{Excerpt, LEFT_OUT, Page, Style, out},
     question::{self, in_full},
     script::{Answer, Place, Report, RulesOf, Script, ScriptRun, rule_for},
-    signals::Interrupts,
+    signals::Held,
     text::{self, Words},
     words,
 };
 
-/// A run without a user.
 pub struct UnattendedRun {
     script: Option<ScriptRun>,
     rules: RulesOf,
@@ -34,7 +33,7 @@ pub struct UnattendedRun {
     /// How many questions no rule answered.
     unmatched: usize,
     interrupted: Pin<Box<dyn Future<Output = io::Result<()>> + Send>>,
-    _held: Interrupts,
+    _held: Held,
     page: Page,
     limits: Limits,
     out: Box<dyn Write + Send>,
@@ -67,7 +66,7 @@ impl UnattendedRun {
             later: None,
             unmatched: 0,
             interrupted: Box::pin(tokio::signal::ctrl_c()),
-            _held: Interrupts::hold(),
+            _held: Held::interrupts(),
             page: out::stderr_page(),
             limits,
             out,

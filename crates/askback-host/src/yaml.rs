@@ -24,10 +24,7 @@ use crate::{
 ///
 /// An error names the place of the invalid value. For a type with `#[serde(try_from)]`, it names
 /// the map or list around it.
-///
-/// # Errors
-///
-/// Says what was expected, and where.
+/// The error says what was expected, and where.
 pub fn parse<T: DeserializeOwned>(text: &str) -> Result<T, Words> {
     // The parser would count a byte order mark as a column.
     let text = text.trim_start_matches('\u{feff}');

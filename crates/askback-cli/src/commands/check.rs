@@ -6,7 +6,7 @@ use askback::Revision;
 use askback_check::{Measure, NamedTool, Scope, UnknownName, report::listed, rules};
 use askback_host::{
     page::{Style, out},
-    signals::Interrupts,
+    signals::Held,
     text::{Words, given},
     words,
 };
@@ -98,7 +98,7 @@ pub async fn run(mut args: CheckArgs, outcome: &mut Outcome) -> Result<(), Error
             TRIED.as_secs().div_ceil(60)
         ));
     }
-    let held = Interrupts::hold();
+    let held = Held::interrupts();
     let checking = askback_check::check(&way, &bounds, &scope, note, interrupt());
     let report = timeout(WHOLE, checking).await.map_err(|_| {
         let seconds = WHOLE.as_secs();

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use askback::client::{Client, ClientError};
-use askback_host::model::{Ask, Call, How, Question};
+use askback_host::model::{Ask, Call, Change, How, Question};
 
 use crate::{
     error::Error,
@@ -19,13 +19,19 @@ pub(super) async fn attended<T>(
 ) -> Result<Result<T, ClientError>, Error> {
     let mut is_again = false;
     loop {
-        session.host.begin_call(call.clone(), None, is_again);
+        session.host.change(Change::Called {
+            server: session.host.chosen(),
+            call: call.clone(),
+            line: None,
+            is_repeated: is_again,
+        });
         let Session { client, host, .. } = &mut *session;
         let made = host.attend(make(client)).await;
-        host.end_call(match &made {
+        let how = match &made {
             Ok(Ok(_)) => How::Done,
             Ok(Err(_)) | Err(_) => How::Failed,
-        });
+        };
+        host.change(Change::Ended(host.chosen(), how));
         match made.map_err(Error::cancelled)? {
             Err(error) if is_lost(&error) && was_asked(session) => {
                 // The server may have acted on these answers, so they are not given again automatically.
@@ -72,7 +78,7 @@ async fn wants_again(
                 secret: session.host.desk().asked_secret(),
             },
         };
-        if session.host.fill(question, &()).await.is_none() {
+        if session.host.fill(question, None).await.is_none() {
             return false;
         }
         match session.restart().await {

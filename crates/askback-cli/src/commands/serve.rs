@@ -9,7 +9,7 @@ use askback::{
 };
 use askback_host::{
     page::out,
-    signals::Terminations,
+    signals::Held,
     text::{Words, given},
     words,
 };
@@ -176,7 +176,7 @@ async fn serve_http(
         note("development tokens never expire: do not use them for anything else");
     }
     note(kept);
-    let held = Terminations::hold();
+    let held = Held::terminations();
     let interrupted = async {
         let _held = held;
         tokio::select! {

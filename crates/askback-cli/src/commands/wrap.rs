@@ -42,7 +42,7 @@ use askback_host::{
     page::out,
     relay::Relay,
     script::Script,
-    signals::Terminations,
+    signals::Held,
     text::{Words, given},
     words,
 };
@@ -416,7 +416,7 @@ pub async fn run(mut args: WrapArgs, outcome: &mut Outcome) -> Result<(), Error>
     }
     let channel = transport::stdio(limits.wire.message_bytes).map_err(broken)?;
     // Some clients stop their servers with a signal, which is not a failure. Hold the signals until the process ends.
-    std::mem::forget(Terminations::hold());
+    std::mem::forget(Held::terminations());
     let served = tokio::select! {
         served = host.attend_silently(bridge.serve(channel)) => served.unwrap_or(Ok(())),
         () = termination() => Ok(()),

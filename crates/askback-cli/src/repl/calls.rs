@@ -10,7 +10,7 @@ use askback::{
 use askback_host::{
     content::{self, CallOutcome},
     diff,
-    model::{self, Ask, How, Question},
+    model::{self, Ask, Change, How, Question},
     page::Style,
     text::{PeerText, Words, given},
     words,
@@ -139,7 +139,7 @@ impl Repl<'_> {
                 revision: revision.as_str(),
             },
         };
-        if host.fill(question, &()).await.is_none() {
+        if host.fill(question, None).await.is_none() {
             return Ok(());
         }
         self.session.speak(revision);
@@ -161,20 +161,25 @@ impl Repl<'_> {
         let before = before.and_then(|last| last.result);
         let address = self.address(call.name());
         let line = address.and_then(|address| call.offered(&address));
-        self.session
-            .host
-            .begin_call(call.asked(), line, gives_answers);
+        self.session.host.change(Change::Called {
+            server: self.session.host.chosen(),
+            call: call.asked(),
+            line,
+            is_repeated: gives_answers,
+        });
         if let Some(recorder) = &mut self.recorder {
             recorder.speak(self.session.client.revision());
         }
         let answered = self.session.host.answering();
         let outcome = call.send(self.session, self.recorder.as_deref_mut()).await;
-        self.session.host.end_call(match &outcome {
+        let how = match &outcome {
             Ok(received) if !received.failed => How::Done,
             Ok(_) => How::Error,
             Err(error) if error.kind == Kind::Interrupted && self.at_work() == 0 => How::Stopped,
             Err(_) => How::Failed,
-        });
+        };
+        let host = &mut self.session.host;
+        host.change(Change::Ended(host.chosen(), how));
         *said = match &outcome {
             Ok(received) if received.failed => Some(received.text.raw().to_owned()),
             Err(error) => error.answer.as_ref().map(|answer| answer.message.clone()),

@@ -11,7 +11,7 @@ use askback::{
 };
 use askback_host::{
     diff,
-    model::{About, Catalog, Offer, OtherLine, ServerOffer},
+    model::{About, Catalog, Change, Offer, OtherLine, ServerOffer},
     page::{Page, Style, out},
     plain, remarks,
     text::{PeerText, Words, given},
@@ -52,7 +52,7 @@ impl Repl<'_> {
                 ..Offer::default()
             }
         }));
-        self.session.host.offer(offers);
+        self.session.host.change(Change::Offered(offers));
     }
 
     /// Returns the lines that can be typed about the items of a server. With `client`, the connection
@@ -161,9 +161,10 @@ impl Repl<'_> {
         if let Some(played) = self.session.role().played() {
             said.push(words!("Played: {}", played));
         }
-        self.session.host.describe(Words::join(said, "  "));
+        let words = Words::join(said, "  ");
+        self.session.host.change(Change::Described(words));
         let servers = self.server_offers();
-        self.session.host.offer_servers(servers);
+        self.session.host.change(Change::Servers(servers));
     }
 
     /// The lines about each server, for a front end with buttons.

@@ -11,7 +11,7 @@ use std::{
 use askback::protocol::{LoggingLevel, Root};
 use askback_host::{
     folder,
-    model::Permission,
+    model::{Change, Permission},
     page::Style,
     remarks,
     text::{Words, given},
@@ -121,7 +121,8 @@ impl Repl<'_> {
             let shared = self.session.host.desk().shared();
             let mut roots = shared.unwrap_or_default().to_vec();
             choose(&mut roots, set, action).map_err(Error::usage)?;
-            self.session.host.share(roots);
+            let host = &mut self.session.host;
+            host.change(Change::Shared(host.chosen(), roots));
             self.session.client.roots_changed();
         }
         let shared = self.session.host.desk().shared().map(<[_]>::to_vec);
@@ -174,7 +175,7 @@ impl Repl<'_> {
         if let Some(level) = level {
             let Session { client, host, .. } = &mut *self.session;
             attend(host, client.set_log_level(level)).await?;
-            host.log(level);
+            host.change(Change::Log(host.chosen(), level));
         }
         self.tell(match self.session.host.server().log() {
             Some(level) => words!("Log lines from {} on are asked for.", remarks::level(level)),

@@ -5,6 +5,7 @@ use std::sync::LazyLock;
 use askback::protocol::LoggingLevel;
 use askback_host::{
     model::Permission,
+    remarks,
     text::{Words, given},
     words,
 };
@@ -208,17 +209,7 @@ fn permission() -> impl TypedValueParser<Value = Permission> {
 }
 
 fn level() -> impl TypedValueParser<Value = LoggingLevel> {
-    let levels = [
-        "debug",
-        "info",
-        "notice",
-        "warning",
-        "error",
-        "critical",
-        "alert",
-        "emergency",
-    ];
-    PossibleValuesParser::new(levels).try_map(|word| serde_json::from_value(word.into()))
+    PossibleValuesParser::new(remarks::LEVELS).try_map(|word| serde_json::from_value(word.into()))
 }
 
 impl Command {

@@ -24,7 +24,7 @@ use askback::{
 };
 use askback_host::{
     host::{Host, Input},
-    model::Presence,
+    model::{Change, Presence},
     page::{Page, Style, out},
     relay::ServerId,
     text::{LocalText, PeerText, Words, given},
@@ -144,9 +144,8 @@ impl<'a> Repl<'a> {
         let history = History::of_user();
         if self.session.host.is_person() {
             // A missing history only means fewer lines to go back to.
-            self.session
-                .host
-                .remember(history.read().unwrap_or_default());
+            let lines = history.read().unwrap_or_default();
+            self.session.host.change(Change::Entered(lines));
         }
         // When Ctrl-C was last pressed: how long questions had been shown until then.
         let mut leaving = None;
@@ -268,7 +267,7 @@ impl<'a> Repl<'a> {
             let Session { client, host, .. } = &mut *self.session;
             // An error is ignored: the lists are only used for completions and to detect changes.
             if let Ok(lists) = attend(host, catalog::read(client, &[])).await {
-                host.list(server, lists);
+                host.change(Change::Listed(server, lists));
             }
             self.is_offered = false;
         }

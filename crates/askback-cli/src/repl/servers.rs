@@ -11,7 +11,7 @@ use askback::{
     protocol::Tool,
 };
 use askback_host::{
-    model::{Catalog, Presence},
+    model::{Catalog, Change, Presence},
     page::Style,
     relay::ServerId,
     text::{LocalText, given},
@@ -234,7 +234,7 @@ impl Repl<'_> {
         }
         self.reading.remove(&server);
         if let Ok(lists) = lists {
-            self.session.host.list(server, lists);
+            self.session.host.change(Change::Listed(server, lists));
             self.is_offered = false;
         }
     }
@@ -447,7 +447,7 @@ impl Repl<'_> {
             Some(before) => catalog::compare(&before, &now, page),
             None => page.note(Style::Plain, "It is connected again."),
         }
-        host.list(server, now);
+        host.change(Change::Listed(server, now));
         self.is_offered = false;
         Ok(())
     }

@@ -9,10 +9,10 @@ use askback::{
 };
 use askback_host::{
     host::Host,
-    model::{Asker, Desk, Origin, Presence},
+    model::{Asker, Change, Desk, Origin, Presence},
     page::{Style, out},
     receipts::ReceiptBook as _,
-    relay::{Relay, ServerId, claims},
+    relay::{Relay, ServerId},
     remarks::StderrMode,
     tasks::Tasks,
     text::{Clock, Words, given, told_apart},
@@ -311,7 +311,7 @@ impl Session {
         // With lines from a file, the current server must be the same in each run.
         let awaits_all = !host.is_person();
         while let Some(server) = awaited(&connections, awaits_all) {
-            host.choose(server);
+            host.change(Change::Chosen(server));
             let waiting = waiting_for(&host, &connections, awaits_all);
             let opened = host.attend_aloud(opening.next(), waiting).await?;
             let Some((server, opened)) = opened else {
@@ -352,8 +352,8 @@ impl Session {
             opener,
             ..
         } = connection;
-        host.choose(server);
-        host.meet(server, client.server_info().map(claims));
+        host.change(Change::Chosen(server));
+        host.change(Change::Met(server, client.server_info()));
         host.note_presence(server, Presence::There);
         Self {
             client,
@@ -381,7 +381,7 @@ impl Session {
         mem::swap(&mut other.wire, &mut self.wire);
         mem::swap(&mut other.server, &mut self.server);
         mem::swap(&mut other.opener, &mut self.opener);
-        self.host.choose(self.server);
+        self.host.change(Change::Chosen(self.server));
         true
     }
 
@@ -403,7 +403,8 @@ impl Connection {
             },
         );
         if let Ok(client) = &opened {
-            host.meet(self.server, client.server_info().map(claims));
+            let claims = client.server_info();
+            host.change(Change::Met(self.server, claims));
         }
         self.state = opened.map_or_else(State::Failed, State::Open);
     }

@@ -7,7 +7,7 @@ use askback::{
     client::{Client, ClientError, List},
     protocol::{LeftOutEntry, Tool},
 };
-use askback_host::{content, folder, page::Rows, script::Report, text::PeerText};
+use askback_host::{content, folder, model::Change, page::Rows, script::Report, text::PeerText};
 use serde::Serialize;
 use serde_json::{Map, Value};
 use tokio::time::{Instant, timeout};
@@ -265,7 +265,8 @@ impl<'b> Runner<'b> {
         };
         let mut session = Session::open(self.target.clone(), &args, answers).await?;
         if let Some(roots) = roots {
-            session.host.share(roots);
+            let host = &mut session.host;
+            host.change(Change::Shared(host.chosen(), roots));
         }
         let asked = Rc::new(RefCell::new(BoundedList::default()));
         let noted = Rc::clone(&asked);

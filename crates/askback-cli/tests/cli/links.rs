@@ -100,8 +100,8 @@ fn a_link_is_opened_after_a_yes_as_one_argument() {
     assert_eq!(opened, format!("1\n{url}\n"));
     let (stdout, stderr) = end(child);
     assert_eq!(stdout, "told: accept\n");
-    let shown = format!("| {url}");
-    for line in ["Site | example.com", &shown, "Opened in your browser."] {
+    let shown = format!("Address | {url}");
+    for line in ["Site    | example.com", &shown, "Opened in your browser."] {
         assert!(stderr.contains(&format!("\n{line}\n")), "{stderr}");
     }
 }
@@ -162,7 +162,7 @@ fn a_link_of_a_call_that_is_made_again_is_asked_again() {
         stdout.starts_with("told: accept\ntold: decline\n"),
         "{stdout}"
     );
-    for (line, times) in [("Site | example.com", 2), ("Opened in your browser.", 1)] {
+    for (line, times) in [("Site    | example.com", 2), ("Opened in your browser.", 1)] {
         assert_eq!(stderr.matches(line).count(), times, "{stderr}");
     }
 }

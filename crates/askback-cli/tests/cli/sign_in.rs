@@ -202,14 +202,14 @@ fn a_person_signs_in_once_and_out_again() {
         &format!("  {}", desk.issuer.server()),
         &format!("  at  | {origin}"),
         "  for | trips:read",
-        "Site | 127.0.0.1",
+        "Site    | 127.0.0.1",
     ] {
         assert!(
             screen.contains(&format!("\n{line}\n")),
             "{line} in {screen}"
         );
     }
-    let whole = screen.replace("\n| ", "");
+    let whole = screen.replace("\n        | ", "");
     assert!(whole.contains(url), "{url} in {screen}");
 
     let returns = fetch("GET", url).location().expect("it leads back");

@@ -25,7 +25,6 @@ pub enum Notice {
     NoFrontEnd,
     /// No user has seen the oldest question for this long. Sent at most twice per question.
     NotSeen(Duration),
-    /// A front end replied.
     Settled {
         question: u64,
         by: FrontEndKind,
@@ -43,18 +42,12 @@ pub enum Notice {
 /// An answer, or the reason for a refusal.
 pub(super) type Response = Result<InputResponse, String>;
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Stage {
-    Waiting,
-    Offered,
-    Seen,
-}
-
 #[derive(Debug)]
 struct OpenQuestion {
     question: HostQuestion,
     reply: oneshot::Sender<Response>,
-    stage: Stage,
+    /// Whether a user has seen it in a front end that still has it.
+    is_seen: bool,
     since: Duration,
     notices: usize,
     /// The content that was typed in its front ends.
@@ -123,7 +116,7 @@ impl Questions {
             OpenQuestion {
                 question,
                 reply,
-                stage: Stage::Waiting,
+                is_seen: false,
                 since: now,
                 notices: 0,
                 typed: TypedFields::new(),
@@ -160,7 +153,7 @@ impl Questions {
             question.offered_to.remove(&front_end);
             question.passed_by.remove(&front_end);
             if question.offered_to.is_empty() {
-                question.stage = Stage::Waiting;
+                question.is_seen = false;
             }
         }
         self.notice_absence(DISCOVERY);
@@ -228,7 +221,7 @@ impl Questions {
             FrontEndLine::Hello { .. } => {}
             FrontEndLine::Seen { id } => {
                 if let Some(question) = self.has(front_end, id) {
-                    question.stage = Stage::Seen;
+                    question.is_seen = true;
                 }
             }
             FrontEndLine::Passed { id } => {
@@ -342,9 +335,6 @@ impl Questions {
                 {
                     self.slow.push(*front_end);
                 }
-                if question.stage == Stage::Waiting {
-                    question.stage = Stage::Offered;
-                }
             }
         }
     }
@@ -356,7 +346,12 @@ impl Questions {
         let open = self.open.iter();
         let over: Vec<_> = open
             .filter(|(_, question)| is_over(question))
-            .map(|(id, question)| (*id, expired(&question.question.request)))
+            .map(|(id, question)| {
+                (
+                    *id,
+                    unanswered(&question.question.request, "no answer came in time"),
+                )
+            })
             .collect();
         for (id, response) in over {
             self.notices.push(Notice::Expired(id));
@@ -365,7 +360,7 @@ impl Questions {
             self.close(id, Some(response), None, &line);
         }
         let oldest = self.open.values_mut().next();
-        if let Some(oldest) = oldest.filter(|question| question.stage != Stage::Seen)
+        if let Some(oldest) = oldest.filter(|question| !question.is_seen)
             && let Some(after) = UNSEEN.get(oldest.notices)
             && now >= oldest.since.saturating_add(*after)
         {
@@ -379,7 +374,7 @@ impl Questions {
         let oldest = self.open.values().next()?;
         let over = oldest.since.saturating_add(self.keep);
         let unseen = UNSEEN.get(oldest.notices);
-        let unseen = unseen.filter(|_| oldest.stage != Stage::Seen);
+        let unseen = unseen.filter(|_| !oldest.is_seen);
         let unseen = unseen.map_or(over, |after| oldest.since.saturating_add(*after).min(over));
         let is_absence_due = oldest.since < DISCOVERY && self.is_absence_new();
         Some(match is_absence_due {
@@ -389,16 +384,15 @@ impl Questions {
     }
 }
 
-/// The answer to a question that no user answered in time.
-fn expired(request: &InputRequest) -> Response {
-    const WHY: &str = "no answer came in time";
+/// The answer to a question that no user answered.
+pub(super) fn unanswered(request: &InputRequest, why: &str) -> Response {
     match request {
         InputRequest::Elicit(_) => {
             let mut declined = ElicitResult::decline().answered_by(AnswerSource::Client);
-            declined.meta.get_or_insert_default().set_reason(WHY);
+            declined.meta.get_or_insert_default().set_reason(why);
             Ok(InputResponse::Elicit(declined))
         }
-        _ => Err(WHY.to_owned()),
+        _ => Err(why.to_owned()),
     }
 }
 
@@ -534,7 +528,6 @@ mod tests {
         );
         pass_by(&mut board, NOW, script, 1);
         assert_eq!(offered(&mut lines), [17]);
-        assert_eq!(board.open[&0].stage, Stage::Offered);
         let (terminal, mut lines) = join(&mut board, FrontEndKind::Terminal);
         assert_eq!(offered(&mut lines), first);
         let replied = board.reply(terminal, 0, |_| Ok(Err("no".to_owned())));

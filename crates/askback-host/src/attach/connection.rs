@@ -1,7 +1,8 @@
 //! A connection between a board and a front end, with bounded lines in both directions.
 
-use std::io;
+use std::{io, time::Duration};
 
+use serde::{Serialize, de::DeserializeOwned};
 use tokio::{
     io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader},
     net::{
@@ -11,11 +12,14 @@ use tokio::{
     sync::mpsc,
 };
 
-use super::line::{self, Line};
+use super::line;
 
 /// The maximum size of a line, in bytes. Forms and links are far smaller; a request to a model with
 /// pictures can be larger, and is then not asked.
 pub(super) const MAX_LINE_BYTES: usize = 4 << 20;
+
+/// How long the peer may take to send its first line.
+pub(super) const HELLO: Duration = Duration::from_secs(10);
 
 /// The queue for a slow reader, in lines.
 const MAX_LINES_WAITING: usize = 64;
@@ -62,14 +66,14 @@ impl Writer {
     }
 
     /// Sends a line. Returns false if the peer is too slow or gone.
-    pub(super) fn send<L: Line>(&self, line: &L) -> bool {
+    pub(super) fn send(&self, line: &impl Serialize) -> bool {
         line::write(line).is_ok_and(|bytes| self.0.try_send(bytes).is_ok())
     }
 }
 
 impl Reader {
     /// Reads the next line of a known kind; `None` at the end. Not cancel safe.
-    pub(super) async fn read<L: Line>(&mut self) -> io::Result<Option<L>> {
+    pub(super) async fn read<L: DeserializeOwned>(&mut self) -> io::Result<Option<L>> {
         loop {
             let mut bytes = Vec::new();
             let most = u64::try_from(MAX_LINE_BYTES).unwrap_or(u64::MAX);

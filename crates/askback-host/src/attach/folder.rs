@@ -52,10 +52,7 @@ fn of_user() -> io::Result<PathBuf> {
 }
 
 /// Returns the given folder, or by default the folder of this user.
-///
-/// # Errors
-///
-/// If other users can open it.
+/// Fails if other users can open it.
 pub(super) fn given(folder: Option<PathBuf>) -> io::Result<PathBuf> {
     let folder = match folder {
         Some(folder) => folder,
@@ -174,10 +171,7 @@ pub struct PageLock(
 impl PageLock {
     /// Takes the lock. `None` if another page has it. `folder` is the folder of the sockets; `None`
     /// means the user's default.
-    ///
-    /// # Errors
-    ///
-    /// If the folder is not the user's own, or the lock cannot be made.
+    /// Fails if the folder is not the user's own, or the lock cannot be made.
     pub fn take(folder: Option<&Path>) -> io::Result<Option<Self>> {
         let folder = given(folder.map(PathBuf::from))?;
         let lock = open_lock(&folder.join("page"))?;

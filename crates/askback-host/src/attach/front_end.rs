@@ -18,7 +18,7 @@ use tokio::{
 };
 
 use super::{
-    connection::{self, MAX_LINE_BYTES, Reader, Writer},
+    connection::{self, HELLO, MAX_LINE_BYTES, Reader, Writer},
     folder,
     line::{self, BoardHello, BoardLine, FrontEndLine, MAX_TYPED_BYTES, VERSION},
     printing,
@@ -36,14 +36,10 @@ use crate::{
 
 const LOOK: Duration = Duration::from_secs(1);
 
-/// How long a board may take to send its first line.
-const HELLO: Duration = Duration::from_secs(10);
-
 /// The maximum number of connected boards that have not sent their first line yet.
 const MAX_CONNECTING: usize = 64;
 
 pub(super) struct FoundBoard {
-    /// The name of its socket.
     pub(super) socket: String,
     pub(super) hello: BoardHello,
     pub(super) reader: Reader,
@@ -100,28 +96,18 @@ impl JoinOptions {
 /// Asks the user the questions of all their boards until they interrupt, or until there was no board
 /// for [`JoinOptions::idle`]. Open questions then stay with their boards. `relay` must belong to the
 /// host.
-///
-/// # Errors
-///
-/// If the folder does not belong to the user, or a question cannot be printed. A closed pipe is not an error.
+/// Fails if the folder does not belong to the user, or a question cannot be printed. A closed pipe is not an error.
 pub async fn join(
     host: &mut Host,
     relay: &Relay,
     options: JoinOptions,
 ) -> io::Result<Interruption> {
-    let JoinOptions {
-        kind,
-        folder,
-        is_seen,
-        idle,
-        prints,
-        receipts,
-        limits,
-    } = options;
-    let folder = folder::given(folder)?;
+    let kind = options.kind;
+    let folder = folder::given(options.folder)?;
     host.leave_questions();
     // The host starts with a server of its own, but here every server is a board.
     host.note_presence(host.chosen(), Presence::Removed);
+    let is_seen = options.is_seen;
     let is_seen = is_seen.unwrap_or_else(|| watch::channel(kind != FrontEndKind::Script).1);
     let mut boards_here = 0_usize;
     let (found, mut boards) = mpsc::channel(16);
@@ -130,7 +116,7 @@ pub async fn join(
     let _looking = AbortOnDrop(looking);
     let mut attached = JoinSet::new();
     loop {
-        let idle = idle.filter(|_| boards_here == 0);
+        let idle = options.idle.filter(|_| boards_here == 0);
         let next = async {
             tokio::select! {
                 Some(found) = boards.recv() => Ok(found),
@@ -145,17 +131,18 @@ pub async fn join(
                     reached: board.hello.reached.clone(),
                     claims: None,
                 };
-                let desk = Desk::new(asker, None, None, limits.clone()).with_open_questions();
+                let desk =
+                    Desk::new(asker, None, None, options.limits.clone()).with_open_questions();
                 let server = host.add(desk);
                 host.note_presence(server, Presence::There);
                 boards_here = boards_here.saturating_add(1);
                 let mut relay = relay.of(server);
-                if let (Some(book), Some(identity)) = (&receipts, &board.hello.identity) {
+                if let (Some(book), Some(identity)) = (&options.receipts, &board.hello.identity) {
                     relay = relay.with_receipts(book.of(identity, board.hello.name.as_str()));
                 }
                 let (gone, is_seen) = (gone.clone(), is_seen.clone());
                 attached.spawn(async move {
-                    if prints {
+                    if options.prints {
                         if let Err(error) = printing::print(*board, &relay).await {
                             let _ = gone.send(Left::Unwritten(error));
                         }
@@ -332,22 +319,15 @@ const TYPED_PAUSE: Duration = Duration::from_millis(50);
 
 /// Asks the user the questions of a board until the board is gone.
 async fn attend(
-    board: FoundBoard,
+    mut board: FoundBoard,
     relay: Relay,
     is_seen: &watch::Receiver<bool>,
     left: &mpsc::UnboundedSender<Left>,
 ) {
-    let FoundBoard {
-        hello,
-        mut reader,
-        writer,
-        ..
-    } = board;
-    let name = hello.name;
     let mut asking: BTreeMap<u64, AttachedQuestion> = BTreeMap::new();
     let unconfirmed = UnconfirmedReplies::default();
     loop {
-        match reader.read::<BoardLine>().await {
+        match board.reader.read::<BoardLine>().await {
             Ok(Some(BoardLine::Asked(asked))) => {
                 let id = asked.id;
                 let link = QuestionLink::default();
@@ -355,12 +335,13 @@ async fn attend(
                 link.typed.send_modify(|state| state.there = given);
                 let Some(question) = asked.into_question() else {
                     relay.tell(UNREADABLE);
-                    writer.send(&FrontEndLine::Passed { id });
+                    board.writer.send(&FrontEndLine::Passed { id });
                     continue;
                 };
                 let program = link.clone();
-                let sending = send_typed(id, link.clone(), writer.clone(), relay.clone());
-                let (relay, writer, left) = (relay.clone(), writer.clone(), left.clone());
+                let sending = send_typed(id, link.clone(), board.writer.clone(), relay.clone());
+                let (relay, left) = (relay.clone(), left.clone());
+                let writer = board.writer.clone();
                 let unconfirmed = unconfirmed.clone();
                 let mut is_seen = is_seen.clone();
                 let asked = tokio::spawn(async move {
@@ -443,7 +424,7 @@ async fn attend(
                 if unconfirmed.lock().remove(&id) {
                     relay.tell(words!(
                         "Your answer came too late. {}",
-                        why.words(given(name.as_str()).short())
+                        why.words(given(board.hello.name.as_str()).short())
                     ));
                 }
             }

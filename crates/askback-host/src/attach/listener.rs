@@ -15,7 +15,7 @@ use askback::{
     bridge::{Answers, Withdrawal, WithdrawalReason},
     client::HostQuestion,
     internal::future::BoxFuture,
-    protocol::{AnswerSource, ClientCapabilities, ElicitResult, InputRequest, InputResponse},
+    protocol::{ClientCapabilities, InputResponse},
 };
 use tokio::{
     net::{UnixListener, UnixStream},
@@ -25,8 +25,8 @@ use tokio::{
 };
 
 use super::{
-    board::{Notice, Questions, Response},
-    connection::{self, MAX_LINE_BYTES, Reader},
+    board::{Notice, Questions, Response, unanswered},
+    connection::{self, HELLO, MAX_LINE_BYTES, Reader},
     folder,
     line::{
         self, AskedLine, BoardHello, BoardLine, FrontEndLine, MAX_TYPED_BYTES, TypedFields, VERSION,
@@ -89,16 +89,10 @@ fn every_kind() -> ClientCapabilities {
     all
 }
 
-/// How long a front end may take to send its first line.
-const HELLO: Duration = Duration::from_secs(10);
-
 impl Board {
     /// Listens for front ends; must be called within the runtime. `notify` receives the events for
     /// the owner and must not block.
-    ///
-    /// # Errors
-    ///
-    /// If the folder does not belong to the user, or the socket cannot be created.
+    /// Fails if the folder does not belong to the user, or the socket cannot be created.
     pub fn open(
         options: BoardOptions,
         notify: impl Fn(Notice) + Send + Sync + 'static,
@@ -152,8 +146,10 @@ impl Answers for Board {
         let shared = &self.0.shared;
         Box::pin(async move {
             let request = question.request.clone();
+            let not_asked =
+                || unanswered(&request, "nobody could be asked").map_err(Error::not_done);
             let Some((id, reply)) = shared.ask(question) else {
-                return not_asked(&request);
+                return not_asked();
             };
             let _withdrawing = Withdrawing {
                 id,
@@ -162,19 +158,9 @@ impl Answers for Board {
             };
             match reply.await {
                 Ok(response) => response.map_err(Error::not_done),
-                Err(_) => not_asked(&request),
+                Err(_) => not_asked(),
             }
         })
-    }
-}
-
-fn not_asked(request: &InputRequest) -> Result<InputResponse> {
-    match request {
-        InputRequest::Elicit(_) => {
-            let declined = ElicitResult::decline().answered_by(AnswerSource::Client);
-            Ok(InputResponse::Elicit(declined))
-        }
-        _ => Err(Error::not_done("nobody could be asked")),
     }
 }
 

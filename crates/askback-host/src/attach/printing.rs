@@ -13,7 +13,7 @@ use crate::{
     ending::QuestionEnd,
     model::Asker,
     page::out,
-    relay::{self, Relay},
+    relay::Relay,
     view::{View, unanswered},
 };
 
@@ -25,34 +25,24 @@ struct QuestionLine {
 }
 
 /// Prints the questions of a board until the board is gone.
-///
-/// # Errors
-///
-/// If writing fails.
-pub(super) async fn print(board: FoundBoard, relay: &Relay) -> io::Result<()> {
-    let FoundBoard {
-        socket,
-        hello,
-        mut reader,
-        writer,
-    } = board;
-    let name = |id| format!("{socket}-{id}");
+pub(super) async fn print(mut board: FoundBoard, relay: &Relay) -> io::Result<()> {
+    let name = |id| format!("{}-{id}", board.socket);
     let mut waiting = BTreeSet::new();
     // A connection that fails has the same effect as its end.
-    while let Ok(Some(line)) = reader.read().await {
+    while let Ok(Some(line)) = board.reader.read().await {
         match line {
             BoardLine::Asked(asked) => {
                 let id = asked.id;
                 // Before the line, because its reader may take long.
-                writer.send(&FrontEndLine::Passed { id });
+                board.writer.send(&FrontEndLine::Passed { id });
                 let Some(asked) = asked.into_question() else {
                     relay.tell(UNREADABLE);
                     continue;
                 };
                 let asker = Asker {
-                    name: hello.name.as_str().to_owned(),
-                    reached: hello.reached.clone(),
-                    claims: asked.server.clone().map(relay::claims),
+                    name: board.hello.name.as_str().to_owned(),
+                    reached: board.hello.reached.clone(),
+                    claims: asked.server.clone(),
                 };
                 let view = unanswered(&asker, &relay.question(asked, false));
                 put(&QuestionLine { id: name(id), view })?;

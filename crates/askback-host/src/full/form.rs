@@ -517,7 +517,7 @@ impl FormView {
             rows.extend(described(description.raw(), columns));
         }
         if let Some(dropped) = &field.dropped {
-            let words = words!("! {}", dropped.short);
+            let words = words!("! {}", dropped.words);
             rows.extend(wrapped(below(), Style::Warning, words));
             rows.push(below().peer(Style::Dim, &dropped.text, columns));
         }
@@ -595,7 +595,7 @@ fn described(description: &str, columns: usize) -> Vec<Row> {
     let rows = page.take();
     let mut frame = Frame::default();
     frame.put(&rows.first(DESCRIBED));
-    let more = rows.to_string().lines().count().saturating_sub(DESCRIBED);
+    let more = rows.count().saturating_sub(DESCRIBED);
     let words = match (more, cut) {
         (0, 0) => None,
         (more, 0) => Some(words!("{} more rows; F4 shows the whole", more)),

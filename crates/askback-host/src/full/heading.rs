@@ -27,15 +27,12 @@ pub(super) fn head(view: &View, look: Look, shown: usize, rows: usize) -> Frame 
     }
     // A server may be started by a whole script; F4 shows it in full.
     let origin = page.take();
-    match origin.to_string().lines().count() > ORIGIN {
-        true => frame.put(&origin.first(ORIGIN)),
-        false => frame.put(&origin),
-    }
+    frame.put(&origin.first(ORIGIN));
     if !is_read(view) {
         question::why(&mut page, view, shown, REST);
     }
     let why = page.take();
-    let count = why.to_string().lines().count();
+    let count = why.count();
     let rows = rows.max(3);
     let kept = rows.saturating_sub(1);
     let left_out = count.saturating_sub(kept);
@@ -62,8 +59,8 @@ pub(super) fn head(view: &View, look: Look, shown: usize, rows: usize) -> Frame 
 /// second row if they do not fit; the name of the call may be cut in its middle.
 fn title(view: &View, columns: usize) -> Vec<Row> {
     let row = || Row::new(columns);
-    let title = match text::columns(view.title.inline.as_str()) <= row().room() {
-        true => &view.title.inline,
+    let title = match text::columns(view.title.words.as_str()) <= row().room() {
+        true => &view.title.words,
         false => &view.title.short,
     };
     let title = text::fitted_around(title.as_str(), row().room());

@@ -2,7 +2,6 @@
 
 use crossterm::event::{Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 
-/// A key press or a paste.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Key {
     Char(char),

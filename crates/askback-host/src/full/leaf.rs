@@ -35,11 +35,12 @@ use crate::{
     browser,
     host::waited,
     leaf::{Did, Leaf, LinkOpening},
-    model::{Call, Cause, Conversation, Desk, EventOutcome, Far, Step, link},
+    model::{Call, Cause, Conversation, Desk, EventOutcome, Far, link},
     page::{Look, Page, Rows, Style, out},
     remarks::Remarks,
     settling::{Pause, Settling},
     text::{Words, given},
+    view::Reader,
     words,
 };
 
@@ -83,16 +84,13 @@ pub struct Full {
 impl Full {
     /// Takes the terminal; must be called within the runtime. Shows at most `shown` characters of a
     /// server's text about a question.
-    ///
-    /// # Errors
-    ///
-    /// If the terminal cannot be switched to raw mode.
+    /// Fails if the terminal cannot be switched to raw mode.
     pub fn new(shown: usize) -> io::Result<Self> {
         restored_after_a_panic();
         take()?;
         let (columns, rows) = crossterm::terminal::size().unwrap_or((80, 24));
         Ok(Self {
-            screen: Screen::new(shown).from_elsewhere(browser::is_elsewhere()),
+            screen: Screen::new(shown, Reader::here()),
             region: Region::new(rewraps()),
             page: out::stderr_page(),
             keys: Keys::new(),
@@ -232,7 +230,7 @@ impl Leaf for Full {
     fn happened(&mut self, desk: &Desk, happened: &EventOutcome) {
         self.screen.happened(desk, happened, &mut self.page);
         let is_step = self.settling.happened(desk, happened.cause);
-        if is_step && desk.front().is_some_and(|front| is_review(front.step)) {
+        if is_step && desk.front().is_some_and(|front| front.step.is_reviewed()) {
             self.settling.blink();
         }
         let front = desk.front().map(|front| front.id);
@@ -416,11 +414,6 @@ fn is_for_what_is_shown(settling: &mut Settling, desk: &Desk, key: &Key) -> bool
         settling.pressed();
     }
     !is_for_another
-}
-
-/// Whether the step is a review, in which Enter sends the answer.
-fn is_review(step: &Step) -> bool {
-    matches!(step, Step::Review(_) | Step::Reread(..))
 }
 
 fn asks_for_task(desk: &Desk) -> bool {

@@ -2,17 +2,14 @@
 
 use super::{
     editor::Editor,
-    frame::{Frame, LINE_BREAK, MARKS, Row, label_room, wrapped},
+    frame::{Frame, LINE_BREAK, MARKS, Row, label_room},
 };
 use crate::{
     model::{Desk, Effect, EventOutcome, Front, Reply, Why},
     page::{Excerpt, Look, Page, Rows, Style},
     question,
     text::{self, PeerText, Words, given},
-    view::{
-        Act, ActionView, Address, Body, FieldView, FormView, LinkStep, LinkView, SamplingView,
-        View, WarningView,
-    },
+    view::{Act, ActionView, Body, FieldView, FormView, LinkStep, View},
     words,
 };
 use askback::protocol::CreateMessageResult;
@@ -40,68 +37,36 @@ pub(super) fn body(view: &View, written: &Editor, look: Look, shown: usize) -> V
     };
     match &view.body {
         Body::Link(link) => {
-            rows.extend(linked(link, look));
+            let mut page = Page::new(look);
+            question::whole_link(&mut page, link);
+            if let Some((style, words)) = &link.waits {
+                page.say(*style, words.clone());
+            }
+            rows.extend(rows_of(&page.take()));
             if link.step == LinkStep::Returning {
                 rows.extend(rows_of(&step().alone()));
                 rows.push(line(&">".into()));
             }
         }
-        Body::Sampling(SamplingView::Rewrite { editing, .. }) => {
-            rows.push(row().ours(Style::Strong, editing.clone()));
-            rows.extend(lines(written, &row().gutter()));
+        Body::Write(write) => {
+            let mut page = Page::new(look);
+            question::whole(&mut page, &write.parts);
+            rows.extend(rows_of(&page.take()));
+            rows.push(row().ours(Style::Strong, write.label.clone()));
+            // A peer's text has its gutter.
+            let begun = match write.now {
+                Some(_) => row().gutter(),
+                None => row().ours(Style::Dim, "  "),
+            };
+            rows.extend(lines(written, &begun));
         }
-        Body::Sampling(SamplingView::Write { tools, .. }) => {
-            rows.extend(rows_of(&step().alone()));
-            rows.extend(tools.iter().map(|tools| {
-                let row = row().ours(Style::Dim, words!("{} ", tools.label));
-                row.peer(Style::Plain, &tools.text, columns)
-            }));
-            rows.extend(lines(written, &row().ours(Style::Dim, "  ")));
-        }
-        // The server's message is directly above.
-        Body::Sampling(SamplingView::Reread { .. }) => rows.extend(rows_of(&step().alone())),
-        Body::Sampling(_) => rows.extend(rows_of(&step())),
+        Body::Request(_) => rows.extend(rows_of(&step())),
         Body::Folders { label, .. } => {
             rows.extend(rows_of(&step().alone()));
             rows.push(line(label));
         }
         Body::Reason(label) => rows.push(line(label)),
         _ => rows.extend(rows_of(&step().alone())),
-    }
-    rows
-}
-
-/// The rows of a link. Nothing is cut. The destination is first: the address may be long.
-fn linked(link: &LinkView, look: Look) -> Vec<Row> {
-    let columns = look.columns;
-    let row = || Row::new(columns);
-    let whole = |part: &Address| {
-        let label = part.label.clone().padded("Address ".len());
-        whole_of(Style::Strong, label, part, columns)
-    };
-    let to = &link.destination;
-    let mut rows = whole(&to.site);
-    rows.extend(to.host.iter().flat_map(whole));
-    if let Some(here) = &link.here {
-        rows.extend(wrapped(row(), Style::Plain, here.clone()));
-    }
-    for warning in &to.warnings {
-        rows.extend(warned(warning, look));
-    }
-    for site in &to.leads_on {
-        let label = question::leads_on(site);
-        rows.extend(whole_of(Style::Warning, label, site, columns));
-    }
-    if let Some(more) = &to.leads_on_more {
-        rows.extend(wrapped(row(), Style::Warning, words!("! {}", *more)));
-    }
-    rows.extend(whole(&to.address));
-    match &link.waits {
-        Some((Style::Warning, words)) => {
-            rows.extend(wrapped(row(), Style::Warning, words.clone()));
-        }
-        Some((style, words)) => rows.push(row().ours(*style, words.clone())),
-        None => {}
     }
     rows
 }
@@ -134,55 +99,6 @@ pub(super) fn issue(issue: &Words, columns: usize) -> Vec<Row> {
     rows.collect()
 }
 
-/// The rows of a host or link after a label. Nothing is cut, and the registrable domain is bold.
-fn whole_of(style: Style, label: Words, part: &Address, columns: usize) -> Vec<Row> {
-    let (text, domain) = (part.text.raw(), &part.domain);
-    let indent = text::columns(label.as_str()).min(columns / 4);
-    let mut rows = Vec::new();
-    let (mut begins, mut row) = (0, Row::new(columns).ours(style, label));
-    while begins < text.len() {
-        let room = row.room().saturating_sub(text::GUTTER.len()).max(1);
-        let ends = begins.saturating_add(room).min(text.len());
-        row = row.peer(Style::Dim, &PeerText::from(""), columns);
-        for (style, part) in [
-            (Style::Dim, 0..domain.start),
-            (Style::Strong, domain.clone()),
-            (Style::Dim, domain.end..text.len()),
-        ] {
-            let part = text.get(part.start.max(begins)..part.end.min(ends));
-            if let Some(part) = part.filter(|part| !part.is_empty()) {
-                row = row.more(style, &PeerText::from(part), columns);
-            }
-        }
-        rows.push(row);
-        (begins, row) = (ends, Row::new(columns).to(indent));
-    }
-    rows
-}
-
-/// The rows of a warning. The name it warns about is never cut.
-fn warned(warning: &WarningView, look: Look) -> Vec<Row> {
-    let begun = Row::new(look.columns).ours(Style::Warning, "! ");
-    let mut rows = wrapped(begun, Style::Warning, warning.words.clone());
-    let Some(of) = &warning.of else { return rows };
-    let whole = text::GUTTER
-        .len()
-        .saturating_add(text::columns(&text::line(of.raw())));
-    match rows.pop() {
-        Some(last) if last.room() > whole => {
-            let last = last.ours(Style::Plain, " ");
-            rows.push(last.peer(Style::Plain, of, look.columns));
-        }
-        last => {
-            rows.extend(last);
-            let mut page = Page::new(look);
-            page.quote_at("  ", of.clone());
-            rows.extend(rows_of(&page.take()));
-        }
-    }
-    rows
-}
-
 /// The lines of a text under edit. Each row starts like `begun`.
 pub(super) fn lines(written: &Editor, begun: &Row) -> Vec<Row> {
     let mut rows = Vec::new();
@@ -205,7 +121,7 @@ pub(super) fn lines(written: &Editor, begun: &Row) -> Vec<Row> {
 pub(super) fn is_read(view: &View) -> bool {
     matches!(
         view.body,
-        Body::Nothing | Body::Review(_) | Body::Sampling(SamplingView::Request { .. })
+        Body::Nothing | Body::Review(_) | Body::Request(_)
     )
 }
 
@@ -283,7 +199,6 @@ pub(super) fn keys(view: &View, is_helping: bool, agrees: bool, columns: usize) 
     rows
 }
 
-/// The columns between two keys.
 const GAP: usize = 2;
 
 /// Rows of keys and their actions, filled from left to right.

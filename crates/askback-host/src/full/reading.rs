@@ -19,9 +19,7 @@ pub(super) struct Reading {
     /// Whether the view stays at the end, for any number of rows and any room.
     is_at_end: bool,
     room: usize,
-    /// Whether the first row was visible.
     is_begun: bool,
-    /// Whether the last row was visible.
     is_ended: bool,
 }
 

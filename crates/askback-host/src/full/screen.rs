@@ -66,10 +66,10 @@ enum Wanted {
 
 impl Screen {
     /// An empty screen. Shows at most `shown` characters of a server's text about a question.
-    pub fn new(shown: usize) -> Self {
+    pub fn new(shown: usize, reader: Reader) -> Self {
         Self {
             shown,
-            reader: Reader::default(),
+            reader,
             seen: None,
             form: FormView::default(),
             text: Editor::default(),
@@ -84,13 +84,6 @@ impl Screen {
             copied: None,
             wire: None,
         }
-    }
-
-    /// Sets whether the user is at another machine, for example over SSH.
-    #[must_use]
-    pub fn from_elsewhere(mut self, is_elsewhere: bool) -> Self {
-        self.reader.is_elsewhere = is_elsewhere;
-        self
     }
 
     /// Whether a command line has been started.

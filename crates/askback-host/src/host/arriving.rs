@@ -119,7 +119,7 @@ impl Host {
                 reply,
                 link,
             } => {
-                self.meet(server, claims);
+                self.change(Change::Met(server, claims));
                 self.replies.insert(id, reply);
                 if self.witness.is_some() {
                     self.asked.insert(id, Question::clone(&question));
@@ -128,10 +128,6 @@ impl Host {
                 if let Some(link) = link {
                     self.connect(server, id, link);
                 }
-            }
-            Arrival::Withdrawn(id) => {
-                self.forget(id);
-                self.happen(server, Event::Withdrawn(id));
             }
             Arrival::Ended(id, end) => {
                 self.forget(id);

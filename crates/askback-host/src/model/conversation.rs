@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use askback::protocol::{LoggingLevel, Prompt, Resource, ResourceTemplate, Root, Skill, Tool};
-
-use super::{
-    Call, Claims, Desk, Event, EventOutcome, Offer, Offers, Permission, Question, ServerOffer,
+use askback::protocol::{
+    Implementation, LoggingLevel, Prompt, Resource, ResourceTemplate, Root, Skill, Tool,
 };
+
+use super::{Call, Desk, Event, EventOutcome, Offer, Offers, Permission, Question, ServerOffer};
 use crate::{
     server_id::{PerServer, ServerId},
     text::{PeerText, Words},
@@ -34,9 +34,8 @@ pub struct Conversation {
 
 #[derive(Debug, Clone, PartialEq)]
 pub enum Change {
-    /// An event at the desk of a server.
     Desk(ServerId, Event),
-    Met(ServerId, Option<Claims>),
+    Met(ServerId, Option<Implementation>),
     Presence(ServerId, Presence),
     /// A server sent something.
     Heard(ServerId),
@@ -65,11 +64,8 @@ pub enum Change {
     Chosen(ServerId),
     /// The user entered these lines, oldest first.
     Entered(Vec<String>),
-    /// The lines that can be typed changed.
     Offered(Vec<Offer>),
-    /// The lines about the servers changed.
     Servers(Vec<ServerOffer>),
-    /// The text about the servers changed.
     Described(Words),
 }
 
@@ -339,7 +335,6 @@ pub struct UnderWay {
     pub call: Call,
     /// The offered line for this call, if it has one.
     pub line: Option<String>,
-    /// The progress that the server reported.
     pub far: Option<Far>,
     pub questions: usize,
     began: Duration,
@@ -356,7 +351,6 @@ pub struct Far {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum How {
-    /// With a result.
     Done,
     /// With a result in which the tool reports an error.
     Error,

@@ -4,18 +4,19 @@ use std::{collections::VecDeque, mem, time::Duration};
 
 use askback::{
     limits::Limits,
-    protocol::{CreateMessageResult, Root},
+    protocol::{CreateMessageResult, Implementation, Root},
 };
 
 use super::{
-    Ask, Asker, By, Call, Claims, Question, Refused, Reply, Typed, TypedChange, Why, WorstEnd,
+    Ask, Asker, By, Call, Question, Refused, Reply, Typed, TypedChange, Why, WorstEnd,
+    action::{Action, Effect, Notice, Permission, SuggestionRequest, Suggestions},
     repeat::{Leftover, Repeats},
-    stage::{self, Step, Turn},
-    step::{Action, Effect, Notice, Permission, SuggestionRequest, Suggestions},
+    step::{self, Step, Turn},
 };
 use crate::{
     ending::QuestionEnd,
-    text::{Clock, PeerText, Words},
+    models::ModelError,
+    text::{Clock, Words},
 };
 
 /// The questions of one server: one in front of the user, the others waiting.
@@ -55,8 +56,7 @@ pub enum Event {
     Asked(u64, Question),
     /// A question was refused before it reached the desk.
     Refused(Refused),
-    Withdrawn(u64),
-    /// A question ended in the program that holds it.
+    /// A question ended without an answer of the user: its caller no longer waits.
     Ended(u64, QuestionEnd),
     /// The server disconnected before its questions were answered.
     Lost,
@@ -69,19 +69,16 @@ pub enum Event {
         /// Whether it was typed before this front end had the question.
         is_restored: bool,
     },
-    /// The user acted on the question in front.
     Action(Action),
     /// A file of the user's answers the question in front.
     Answered(Reply),
     EndOfInput,
     /// The result of an [`Effect::Run`]: the model's reply, or our error message and the
     /// provider's.
-    Sampled(Result<Box<CreateMessageResult>, (Words, Option<PeerText>)>),
+    Sampled(Result<Box<CreateMessageResult>, ModelError>),
     /// The result of an [`Effect::Open`]: whether a browser was started.
     Browser(bool),
-    /// The result of an [`Effect::CheckFolder`].
     Folder(Result<Root, Words>),
-    /// The result of an [`Effect::Suggest`].
     Suggested(Suggestions),
     /// The server says that a link is completed.
     LinkDone(String),
@@ -108,7 +105,6 @@ pub enum Cause {
     Gone,
     /// Another front end of the same question.
     Elsewhere,
-    /// This machine.
     Machine,
 }
 
@@ -121,7 +117,6 @@ pub struct Front<'a> {
     pub position: usize,
     /// The number of questions, including those of other servers that wait for the same user.
     pub total: usize,
-    /// The current step.
     pub step: &'a Step,
     /// The number of step changes. A front end need not redraw the same turn.
     pub turn: u64,
@@ -157,7 +152,7 @@ impl Front<'_> {
 struct Open {
     id: u64,
     question: Question,
-    stage: Step,
+    step: Step,
     turn: u64,
     issue: Option<Words>,
     /// The field that needs suggestions, and the start of their text.
@@ -221,7 +216,7 @@ impl Desk {
         &self.asker
     }
 
-    pub fn meet(&mut self, claims: Option<Claims>) {
+    pub fn meet(&mut self, claims: Option<Implementation>) {
         if claims.is_some() {
             self.asker.claims = claims;
         }
@@ -236,7 +231,7 @@ impl Desk {
             question: &open.question,
             position,
             total: position.saturating_add(others),
-            step: &open.stage,
+            step: &open.step,
             turn: open.turn,
             issue: open.issue.as_ref(),
             suggested: open.suggested.as_ref(),
@@ -287,9 +282,7 @@ impl Desk {
                 Event::Asked(..) | Event::Refused(_) | Event::Suggested(_) | Event::LinkDone(_) => {
                     Cause::Server
                 }
-                Event::Withdrawn(_) | Event::Ended(..) | Event::Lost | Event::Settled(_) => {
-                    Cause::Gone
-                }
+                Event::Ended(..) | Event::Lost | Event::Settled(_) => Cause::Gone,
                 Event::Typed { .. } => Cause::Elsewhere,
                 Event::Browser(_) | Event::Folder(_) | Event::Sampled(_) => Cause::Machine,
             },
@@ -302,8 +295,7 @@ impl Desk {
             Event::Asked(id, question) if self.stopped.is_for(&question) => self.asks_on(id),
             Event::Asked(id, question) => self.asked(id, question),
             Event::Refused(refused) => self.refused(refused),
-            Event::Withdrawn(id) => self.withdrawn(id, Notice::Withdrawn),
-            Event::Ended(id, end) => self.withdrawn(id, Notice::Ended(end)),
+            Event::Ended(id, end) => self.withdrawn(id, end),
             Event::Lost => self.lost(),
             Event::Settled(id) => self.settled(id),
             Event::Typed {
@@ -317,11 +309,11 @@ impl Desk {
             Event::Action(Action::Never) => self.never(),
             Event::Action(Action::Run(permission)) => self.run(permission),
             Event::Sampled(reply) => self.sampled(reply),
-            Event::Action(said) => self.turn(|stage, question| stage.said(question, said)),
+            Event::Action(said) => self.turn(|step, question| step.said(question, said)),
             Event::Answered(reply) => self.turn(|_, _| Turn::reply(reply)),
-            Event::EndOfInput => self.turn(|stage, _| stage.end_of_input()),
+            Event::EndOfInput => self.turn(|step, _| step.end_of_input()),
             Event::Browser(is_there) => {
-                self.turn(|stage, question| stage::opened(stage, question, is_there))
+                self.turn(|step, question| step::opened(step, question, is_there))
             }
             Event::Folder(found) => self.folder(found),
             Event::LinkDone(id) => self.link_done(&id),
@@ -360,7 +352,7 @@ impl Desk {
                     id,
                     first: first.typed(&question.ask),
                     is_shared: false,
-                    stage: kept.unwrap_or(first),
+                    step: kept.unwrap_or(first),
                     question,
                     turn: 0,
                     issue: None,
@@ -417,12 +409,12 @@ impl Desk {
                 effects.push(self.refuse(open.id, declined(By::Policy)));
                 continue;
             }
-            if let (Step::Request(_), true) = (&open.stage, self.permission.is_given()) {
+            if let (Step::Request(_), true) = (&open.step, self.permission.is_given()) {
                 let said = Action::Run(self.permission);
-                let turn = open.stage.said(&open.question, said);
+                let turn = open.step.said(&open.question, said);
                 effects.extend(turn.effect);
-                let Ok(stage) = turn.next else { continue };
-                open.stage = stage;
+                let Ok(step) = turn.next else { continue };
+                open.step = step;
             }
             self.front = Some(open);
             return effects;
@@ -432,7 +424,7 @@ impl Desk {
     }
 
     /// A withdrawn question counts as unanswered.
-    fn withdrawn(&mut self, id: u64, notice: Notice) -> Vec<Effect> {
+    fn withdrawn(&mut self, id: u64, end: QuestionEnd) -> Vec<Effect> {
         let before = self.waiting.len();
         self.waiting.retain(|open| open.id != id);
         if self.waiting.len() < before {
@@ -443,9 +435,9 @@ impl Desk {
         }
         self.end(WorstEnd::Unanswered);
         if let Some(open) = self.front.take() {
-            self.kept.keep(open.question, open.stage, &self.limits);
+            self.kept.keep(open.question, open.step, &self.limits);
         }
-        let mut effects = vec![Effect::Tell(notice)];
+        let mut effects = vec![Effect::Tell(Notice::Ended(end))];
         effects.extend(self.bring_forward());
         effects
     }
@@ -461,7 +453,7 @@ impl Desk {
         let Some(open) = front else {
             return Vec::new();
         };
-        self.kept.keep(open.question, open.stage, &self.limits);
+        self.kept.keep(open.question, open.step, &self.limits);
         let mut effects = vec![Effect::Tell(Notice::Lost)];
         effects.extend(self.bring_forward());
         effects
@@ -475,7 +467,7 @@ impl Desk {
     /// Returns what the user has typed in a question, without secrets.
     pub fn typed(&self, id: u64) -> Option<Typed> {
         let open = self.open(id)?;
-        Some(open.stage.typed(&open.question.ask))
+        Some(open.step.typed(&open.question.ask))
     }
 
     /// Returns the content of a question when it was first shown, before anything was typed or restored.
@@ -490,20 +482,20 @@ impl Desk {
         let Some(open) = all.find(|open| open.id == id) else {
             return Vec::new();
         };
-        let before = open.stage.typed(&open.question.ask);
-        let was_reviewed = open.stage.is_reviewed();
+        let before = open.step.typed(&open.question.ask);
+        let was_reviewed = open.step.is_reviewed();
         for TypedChange { name, over, now } in changes {
             let known = before.get(&name);
             let is_current = over.is_none() || known == over.as_ref();
             if known.is_some() && is_current {
-                let stage = mem::replace(&mut open.stage, Step::Confirm);
-                open.stage = stage.retype(&name, &now);
+                let step = mem::replace(&mut open.step, Step::Confirm);
+                open.step = step.retype(&name, &now);
             }
         }
-        if open.stage.typed(&open.question.ask) == before {
+        if open.step.typed(&open.question.ask) == before {
             return Vec::new();
         }
-        if was_reviewed && !open.stage.is_reviewed() {
+        if was_reviewed && !open.step.is_reviewed() {
             open.turn = open.turn.saturating_add(1);
             open.issue = Some("it was changed elsewhere in the meantime".into());
         }
@@ -557,7 +549,7 @@ impl Desk {
             return Vec::new();
         };
         let (Ask::Arguments { suggests: true, .. }, Step::Filling(draft)) =
-            (&open.question.ask, &open.stage)
+            (&open.question.ask, &open.step)
         else {
             return Vec::new();
         };
@@ -587,17 +579,17 @@ impl Desk {
     }
 
     fn folder(&mut self, found: Result<Root, Words>) -> Vec<Effect> {
-        self.turn(|stage, _| match (stage, found) {
+        self.turn(|step, _| match (step, found) {
             (Step::Folders(_), Ok(root)) => Turn::reply(Reply::Roots(vec![root])),
-            (stage, Err(issue)) => Turn::stay(stage).because(issue),
-            (stage, Ok(_)) => Turn::stay(stage),
+            (step, Err(issue)) => Turn::stay(step).because(issue),
+            (step, Ok(_)) => Turn::stay(step),
         })
     }
 
     fn link_done(&mut self, done: &str) -> Vec<Effect> {
         let is_open = self.front.as_ref().is_some_and(|open| {
             let asked = matches!(&open.question.ask, Ask::Link { id: Some(id), .. } if id == done);
-            asked && matches!(open.stage, Step::Opened(_))
+            asked && matches!(open.step, Step::Opened(_))
         });
         if !is_open {
             return Vec::new();
@@ -623,16 +615,16 @@ impl Desk {
             .collect()
     }
 
-    fn turn(&mut self, step: impl FnOnce(Step, &Question) -> Turn) -> Vec<Effect> {
+    fn turn(&mut self, take: impl FnOnce(Step, &Question) -> Turn) -> Vec<Effect> {
         let Some(open) = self.front.take() else {
             return Vec::new();
         };
-        let turn = step(open.stage, &open.question);
+        let turn = take(open.step, &open.question);
         let mut effects: Vec<_> = turn.effect.into_iter().collect();
         match turn.next {
-            Ok(stage) => {
+            Ok(step) => {
                 self.front = Some(Open {
-                    stage,
+                    step,
                     turn: open.turn.saturating_add(u64::from(turn.moved)),
                     issue: turn.issue,
                     ..open
@@ -731,15 +723,7 @@ impl Desk {
 }
 
 impl Desk {
-    /// Lets a model reply to the server's sampling requests, as far as the user permits.
-    #[must_use]
-    pub fn with_model(mut self, model: String, permission: Permission) -> Self {
-        self.ask_model(model);
-        self.permission = permission;
-        self
-    }
-
-    /// Lets this model reply from now on.
+    /// Lets this model reply to the server's sampling requests from now on, as far as the user permits.
     pub fn ask_model(&mut self, model: String) {
         self.model = Some(model);
     }
@@ -754,14 +738,14 @@ impl Desk {
 
     /// Runs the request in front, and saves the permission.
     fn run(&mut self, permission: Permission) -> Vec<Effect> {
-        let is_request = |open: &Open| matches!(open.stage, Step::Request(_));
+        let is_request = |open: &Open| matches!(open.step, Step::Request(_));
         let mut effects = Vec::new();
         if self.front.as_ref().is_some_and(is_request) && permission != Permission::Ask {
             self.permission = permission;
             effects.extend(permission.is_kept().then_some(Effect::Remember(permission)));
         }
         let said = Action::Run(permission);
-        effects.extend(self.turn(|stage, question| stage.said(question, said)));
+        effects.extend(self.turn(|step, question| step.said(question, said)));
         effects
     }
 
@@ -777,15 +761,12 @@ impl Desk {
         effects
     }
 
-    fn sampled(
-        &mut self,
-        reply: Result<Box<CreateMessageResult>, (Words, Option<PeerText>)>,
-    ) -> Vec<Effect> {
+    fn sampled(&mut self, reply: Result<Box<CreateMessageResult>, ModelError>) -> Vec<Effect> {
         let is_permitted = self.permission.is_given();
-        self.turn(|stage, _| match (stage, reply) {
-            (Step::Running(sampling), Ok(reply)) => stage::came(sampling, *reply, is_permitted),
-            (Step::Running(sampling), Err((why, quoted))) => stage::failed(sampling, why, quoted),
-            (stage, _) => Turn::stay(stage),
+        self.turn(|step, _| match (step, reply) {
+            (Step::Running(sampling), Ok(reply)) => step::came(sampling, *reply, is_permitted),
+            (Step::Running(sampling), Err(error)) => step::failed(sampling, error),
+            (step, _) => Turn::stay(step),
         })
     }
 }

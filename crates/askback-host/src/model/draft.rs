@@ -171,10 +171,7 @@ impl Draft {
     }
 
     /// Parses text for a field without changing the form. An option's mark is accepted too.
-    ///
-    /// # Errors
-    ///
-    /// Returns the reason if the text is not a valid value.
+    /// The error is the reason if the text is not a valid value.
     pub fn read(&self, index: usize, written: &str) -> Result<Value, Words> {
         let Some(field) = self.fields.get(index) else {
             return Err("unknown field".into());
@@ -293,10 +290,7 @@ fn explain(field: &mut Field) {
 }
 
 /// Parses text for a field. An option's title or mark is accepted too.
-///
-/// # Errors
-///
-/// Returns the expected kind of value. The limits of the field are not checked.
+/// The error is the expected kind of value. The limits of the field are not checked.
 pub fn read_field(field: &Field, written: &str, clock: Clock) -> Result<Value, Words> {
     match (&field.kind, text::read(field, written, clock)) {
         (FieldKind::Json(json), _)
@@ -422,7 +416,6 @@ pub enum TypedValue {
     Empty,
     /// A text that is not a value of the field, or not yet.
     Text(String),
-    /// A value.
     Value(Value),
 }
 

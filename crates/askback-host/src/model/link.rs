@@ -46,7 +46,6 @@ pub enum Warning {
         /// The name as browsers show it.
         shown: String,
     },
-    /// A label of the name mixes alphabets.
     MixedScripts,
     /// The name looks like this other name.
     LooksLike(String),
@@ -75,10 +74,7 @@ pub enum Refusal {
 const LONGEST: usize = 8 << 10;
 
 /// Checks a link as the server wrote it.
-///
-/// # Errors
-///
-/// Returns why the link must not be opened, even with the user's consent.
+/// The error is why the link must not be opened, even with the user's consent.
 pub fn judge(raw: &str) -> Result<Link, Refusal> {
     if raw.len() > LONGEST {
         return Err(Refusal::Long);

@@ -4,6 +4,7 @@
 //! A front end shows the conversation and the [`Front`] of its current [`Desk`], turns the user's
 //! input into an [`Action`], and carries out each [`Effect`]. Front ends decide nothing.
 
+mod action;
 mod conversation;
 mod desk;
 mod draft;
@@ -11,15 +12,15 @@ pub mod link;
 mod offers;
 mod repeat;
 mod sampling;
-mod stage;
 mod step;
 
 use askback::{
     forms::{Content, FormSchema},
-    protocol::{CreateMessageParams, CreateMessageResult, Root},
+    protocol::{CreateMessageParams, CreateMessageResult, Implementation, Root},
 };
 use serde::{Deserialize, Serialize};
 
+pub use action::{Action, Effect, Notice, Permission, SuggestionRequest, Suggestions};
 pub use conversation::{
     Catalog, Change, Conversation, Far, History, How, Presence, Server, UnderWay,
 };
@@ -30,8 +31,7 @@ pub use draft::{
 pub use offers::{About, Offer, Offers, OtherLine, ServerOffer};
 pub(crate) use sampling::{PERSON, calls, content_of, mode};
 pub use sampling::{Part, Sampling};
-pub use stage::Step;
-pub use step::{Action, Effect, Notice, Permission, SuggestionRequest, Suggestions};
+pub use step::Step;
 
 use crate::text::{PeerText, Words};
 
@@ -43,7 +43,7 @@ pub struct Asker {
     pub name: String,
     pub reached: Origin,
     /// The server's own name and version, once it has sent them.
-    pub claims: Option<Claims>,
+    pub claims: Option<Implementation>,
 }
 
 /// The command that started a server, or its address.
@@ -55,16 +55,6 @@ pub enum Origin {
     Listed(PeerText),
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Claims {
-    /// Its name for programs.
-    pub name: String,
-    /// Its name for people.
-    pub title: Option<String>,
-    pub version: String,
-}
-
-/// The call a question belongs to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Call {
     Tool(String),
@@ -210,7 +200,6 @@ pub enum Reply {
     Link,
     /// A reply that the user wrote instead of a model.
     Text(String),
-    /// A model's reply.
     Sampled(Box<CreateMessageResult>),
     Roots(Vec<Root>),
     /// The address at which the browser ended after a sign-in.
@@ -240,7 +229,6 @@ pub enum By {
 pub enum Why {
     Person,
     EndOfInput,
-    /// There is no user to ask.
     Nobody,
     /// A rule of the answers file.
     Rule {
@@ -249,16 +237,12 @@ pub enum Why {
     },
     /// No rule of the answers file matches.
     Unmatched,
-    /// The user muted this server.
     Muted,
-    /// Too many questions wait.
     Flood,
-    /// The user stopped the call.
     Stopped,
 }
 
 impl Call {
-    /// Whether the call runs in the background.
     pub fn is_task(&self) -> bool {
         matches!(self, Self::Task { .. })
     }

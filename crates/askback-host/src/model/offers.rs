@@ -106,7 +106,6 @@ impl Offers {
 pub struct Offer {
     /// The line, without arguments.
     pub line: String,
-    /// Whether it takes arguments.
     pub goes_on: bool,
     pub about: About,
     /// The names of its arguments. A `*` follows each required one.
@@ -161,7 +160,6 @@ impl Default for About {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum About {
-    /// From askback.
     Ours(&'static str),
     /// From the server, like the name.
     Peer(PeerText),

@@ -2,7 +2,7 @@ use std::mem;
 
 use askback::{forms::Content, limits::Limits};
 
-use super::{Ask, Call, Draft, Question, Reply, stage::Step};
+use super::{Ask, Call, Draft, Question, Reply, step::Step};
 use crate::text::Clock;
 
 /// The user's answers in a call. If the call is repeated, they answer the same questions again.
@@ -93,9 +93,9 @@ impl Repeats {
 pub(super) struct Leftover(Option<(Question, Step)>);
 
 impl Leftover {
-    pub(super) fn keep(&mut self, question: Question, stage: Step, limits: &Limits) {
-        if let Some(stage) = written(&question.ask, stage, limits) {
-            self.0 = Some((question, stage));
+    pub(super) fn keep(&mut self, question: Question, step: Step, limits: &Limits) {
+        if let Some(step) = written(&question.ask, step, limits) {
+            self.0 = Some((question, step));
         }
     }
 
@@ -105,14 +105,14 @@ impl Leftover {
     }
 
     pub(super) fn take(&mut self, question: &Question) -> Option<Step> {
-        let (_, stage) = self.0.take_if(|(before, _)| before == question)?;
-        Some(stage)
+        let (_, step) = self.0.take_if(|(before, _)| before == question)?;
+        Some(step)
     }
 }
 
-/// Returns the stage at which the user can continue, if anything was written.
-fn written(ask: &Ask, stage: Step, limits: &Limits) -> Option<Step> {
-    match (ask, stage) {
+/// Returns the step at which the user can continue, if anything was written.
+fn written(ask: &Ask, step: Step, limits: &Limits) -> Option<Step> {
+    match (ask, step) {
         (_, Step::Reason(before)) => written(ask, *before, limits),
         (Ask::Form { schema, .. }, Step::Filling(draft) | Step::Review(draft)) => {
             let (none, clock) = (Content::new(), Clock::default());
@@ -125,8 +125,8 @@ fn written(ask: &Ask, stage: Step, limits: &Limits) -> Option<Step> {
         (Ask::Sample(_), Step::Write(sampling)) => {
             (!sampling.so_far.is_empty()).then_some(Step::Write(sampling))
         }
-        (Ask::Sample(_), stage @ (Step::Replied(_) | Step::Rewrite(..) | Step::Reread(..))) => {
-            Some(stage)
+        (Ask::Sample(_), step @ (Step::Replied(_) | Step::Rewrite(..) | Step::Reread(..))) => {
+            Some(step)
         }
         _ => None,
     }

@@ -39,7 +39,6 @@ pub enum Kind {
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ModelName {
-    /// The provider.
     pub provider: Kind,
     /// The provider's name for the model.
     pub model: String,
@@ -74,7 +73,6 @@ impl Kind {
         }
     }
 
-    /// The default base URL.
     pub fn address(self) -> &'static str {
         match self {
             Self::OpenAi => "https://api.openai.com/v1",
@@ -131,10 +129,7 @@ impl fmt::Display for ModelName {
 
 impl Key {
     /// Creates a key. Surrounding blanks are removed.
-    ///
-    /// # Errors
-    ///
-    /// If the key is empty or cannot be sent in a header.
+    /// Fails if the key is empty or cannot be sent in a header.
     pub fn new(key: &str) -> Result<Self, Words> {
         let value = HeaderValue::from_str(key.trim());
         match value {
@@ -155,10 +150,7 @@ impl fmt::Debug for Key {
 
 impl Provider {
     /// Must be called within the runtime. `address` replaces the provider's default base URL.
-    ///
-    /// # Errors
-    ///
-    /// If the address is not `https` (or `http` on this machine), if it has more than a host and a
+    /// Fails if the address is not `https` (or `http` on this machine), if it has more than a host and a
     /// path, or if no HTTP client can be created.
     pub fn new(
         name: &ModelName,

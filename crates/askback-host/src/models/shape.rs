@@ -47,7 +47,6 @@ pub(super) fn used(id: String, name: String, arguments: &str) -> Result<Sampling
     }))
 }
 
-/// A reply with these blocks.
 pub(super) fn reply(
     model: String,
     mut blocks: Vec<SamplingBlock>,

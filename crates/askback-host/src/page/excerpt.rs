@@ -43,7 +43,6 @@ impl<'a> Excerpt<'a> {
         self.is_whole
     }
 
-    /// Adds a peer's text.
     pub fn quote(&mut self, text: &str) {
         self.quote_at("", text);
     }

@@ -36,7 +36,6 @@ const RESET: &str = "\x1b[0m";
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Look {
     pub columns: usize,
-    /// Whether styles may be used.
     pub styled: bool,
 }
 
@@ -48,7 +47,6 @@ pub enum Style {
     Plain,
     /// The part to read first: a title, the host of a link.
     Strong,
-    /// Secondary details.
     Dim,
     Asker,
     Frame,
@@ -58,7 +56,6 @@ pub enum Style {
     Key,
     /// The key of the action that the user probably wants.
     Primary,
-    /// The mark of a required field.
     Required,
     Success,
     /// Something to check before going on.
@@ -142,8 +139,8 @@ enum Line {
     Quote(Words, PeerText),
     /// The start of a peer's text after our mark and the gutter, in one row.
     QuoteRow(Words, PeerText),
-    /// A link behind the gutter, and the range of its domain.
-    Link(PeerText, Range<usize>),
+    /// An address after our label and the gutter, and the range of its domain.
+    Link(Words, Style, PeerText, Range<usize>),
     Copy(Link),
     Prompt(Words),
     Begun(Words),
@@ -155,7 +152,6 @@ enum Line {
 pub struct Rows(String);
 
 impl Page {
-    /// An empty page.
     pub fn new(look: Look) -> Self {
         Self {
             look,
@@ -235,7 +231,6 @@ impl Page {
         self.lines.push(Line::Blank);
     }
 
-    /// Adds a line of our words.
     pub fn say(&mut self, style: Style, words: impl Into<Words>) {
         self.item("", style, words);
     }
@@ -292,10 +287,11 @@ impl Page {
         self.lines.push(Line::QuoteRow(mark.into(), text.into()));
     }
 
-    /// Adds a link. All of it except its domain is dim.
-    pub fn link(&mut self, link: &Address) {
+    /// Adds an address after its label. All of it except its domain is dim, and nothing is cut.
+    pub fn link(&mut self, label: impl Into<Words>, style: Style, link: &Address) {
         let text = text::line(link.text.raw()).into();
-        self.lines.push(Line::Link(text, link.domain.clone()));
+        let line = Line::Link(label.into(), style, text, link.domain.clone());
+        self.lines.push(line);
     }
 
     /// Adds a whole link on its own line, for a user who wants to copy it. A checked link has only
@@ -338,7 +334,6 @@ impl Rows {
         Self(self.trimmed().0.trim_start_matches('\n').to_owned())
     }
 
-    /// Indents the rows.
     #[must_use]
     pub fn set_in(&self, columns: usize) -> Self {
         let rows = self.0.split_inclusive('\n');
@@ -380,10 +375,6 @@ impl Rows {
     }
 
     /// Writes the rows.
-    ///
-    /// # Errors
-    ///
-    /// If writing fails.
     pub fn write_to(&self, out: &mut dyn Write) -> io::Result<()> {
         out.write_all(self.0.as_bytes())
     }
@@ -432,7 +423,11 @@ impl Layout {
                 let rows = text::quoted(&first, room);
                 self.rows(&indent, &rows, Layout::quoted);
             }
-            Line::Link(text, domain) => self.link(text.raw(), domain),
+            Line::Link(label, style, text, domain) => {
+                let mut indent = self.marked(label, QUOTED_ROOM.saturating_add(GUTTER.len()));
+                indent.style = *style;
+                self.link(&indent, text.raw(), domain);
+            }
             Line::Copy(link) => {
                 self.out.push_str(&link.url);
                 self.out.push('\n');
@@ -482,7 +477,7 @@ impl Layout {
         }
     }
 
-    fn rows(&mut self, indent: &Indent, rows: &[String], put: impl Fn(&mut Self, &str)) {
+    fn rows(&mut self, indent: &Indent, rows: &[String], mut put: impl FnMut(&mut Self, &str)) {
         for (index, row) in rows.iter().enumerate() {
             let before = match index {
                 0 => indent.mark.clone(),
@@ -504,17 +499,16 @@ impl Layout {
     }
 
     /// A link is ASCII, so a byte is a column.
-    fn link(&mut self, link: &str, domain: &Range<usize>) {
-        let room = self.columns.saturating_sub(GUTTER.len());
-        if room == 0 {
-            self.out.push_str(GUTTER.trim_end());
-            self.out.push('\n');
-            return;
-        }
+    fn link(&mut self, indent: &Indent, link: &str, domain: &Range<usize>) {
+        let room = self.columns.saturating_sub(indent.columns);
+        let rows = text::quoted(link, room);
         let mut begins = 0;
-        while begins < link.len() {
-            let ends = begins.saturating_add(room).min(link.len());
-            self.styled(Style::Dim, GUTTER);
+        self.rows(indent, &rows, |layout, row| {
+            let Some(row) = row.strip_prefix(GUTTER) else {
+                return layout.out.push_str(row);
+            };
+            layout.styled(Style::Dim, GUTTER);
+            let ends = row.len().saturating_add(begins);
             for (style, part) in [
                 (Style::Dim, 0..domain.start),
                 (Style::Strong, domain.clone()),
@@ -522,12 +516,11 @@ impl Layout {
             ] {
                 let part = part.start.max(begins)..part.end.min(ends);
                 if let Some(part) = link.get(part).filter(|part| !part.is_empty()) {
-                    self.styled(style, part);
+                    layout.styled(style, part);
                 }
             }
-            self.out.push('\n');
             begins = ends;
-        }
+        });
     }
 
     /// Puts a row of a peer's text. Its gutter is quiet, so that the text is read first.
@@ -612,7 +605,7 @@ mod tests {
                 page.quote("words that a server wrote, 日本, ✈\u{fe0f}✈\u{fe0f}✈\u{fe0f}");
                 page.quote_at(mark(2.0), "words");
                 page.quote_at(mark(1e99), "words");
-                page.link(&url);
+                page.link(mark(2.0), Style::Strong, &url);
             });
             for row in screen.lines() {
                 let ours = row.chars().all(|c| " .0123456789eof".contains(c));

@@ -62,11 +62,7 @@ pub fn tell_rows(rows: &Rows) {
     let _ = rows.write_to(&mut stderr());
 }
 
-/// Writes rows to stdout.
-///
-/// # Errors
-///
-/// If writing fails. A closed pipe is not an error.
+/// Writes rows to stdout. A closed pipe is not an error.
 pub fn print(rows: &Rows) -> Result<(), Unwritten> {
     match write(rows) {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
@@ -74,11 +70,7 @@ pub fn print(rows: &Rows) -> Result<(), Unwritten> {
     }
 }
 
-/// Writes rows to stdout.
-///
-/// # Errors
-///
-/// If writing fails. A closed pipe is an error.
+/// Writes rows to stdout. A closed pipe is an error.
 pub fn write(rows: &Rows) -> io::Result<()> {
     let stdout = io::stdout().lock();
     let mut stdout: Box<dyn Write> = match text::is_ci_job() {
@@ -144,19 +136,11 @@ pub fn of_json(json: &RawValue) -> Rows {
 }
 
 /// Writes a peer's text to stdout, see [`of_text`].
-///
-/// # Errors
-///
-/// If writing fails.
 pub fn print_text(text: PeerText) -> Result<(), Unwritten> {
     print(&of_text(text))
 }
 
 /// Writes JSON to stdout, see [`of_json`].
-///
-/// # Errors
-///
-/// If writing fails.
 pub fn print_json(json: &RawValue) -> Result<(), Unwritten> {
     print(&of_json(json))
 }

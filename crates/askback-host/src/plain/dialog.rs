@@ -13,7 +13,6 @@ use crate::{
     wire::MessageSelection,
 };
 
-/// Ends multi-line text.
 const END: &str = ".";
 
 pub(super) const EARLY: &str =
@@ -45,11 +44,11 @@ pub struct Dialog {
 impl Dialog {
     /// Creates an empty dialog. At first it shows up to `shown` characters of a server's text about
     /// a question.
-    pub fn new(page: Page, shown: usize) -> Self {
+    pub fn new(page: Page, shown: usize, reader: Reader) -> Self {
         Self {
             page,
             shown,
-            reader: Reader::default(),
+            reader,
             seen: None,
             at: 0,
             reopened: false,
@@ -59,13 +58,6 @@ impl Dialog {
             suggested: None,
             wire: None,
         }
-    }
-
-    /// Sets whether the user reached this machine from another one.
-    #[must_use]
-    pub fn from_elsewhere(mut self, is_elsewhere: bool) -> Self {
-        self.reader.is_elsewhere = is_elsewhere;
-        self
     }
 
     pub fn page(&mut self) -> &mut Page {

@@ -22,6 +22,7 @@ use crate::{
     remarks::{Remark, Remarks},
     settling::Settling,
     text::{LocalText, Words, given, hidden},
+    view::Reader,
 };
 
 /// The maximum number of server remarks kept while the user answers a question. The oldest are
@@ -55,7 +56,7 @@ impl Plain {
     /// characters of a server's text about a question.
     pub fn new(shown: usize) -> Self {
         Self {
-            dialog: Dialog::new(out::stderr_page(), shown).from_elsewhere(browser::is_elsewhere()),
+            dialog: Dialog::new(out::stderr_page(), shown, Reader::here()),
             lines: Lines::stdin(),
             resumed: ResumeSignal::new(),
             held: VecDeque::new(),

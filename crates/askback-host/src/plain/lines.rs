@@ -20,7 +20,7 @@ use super::{dialog::EARLY, unseen};
 use crate::{
     host::Input,
     page::{Page, Style},
-    signals::{self, Interrupts},
+    signals::{self, Held},
 };
 
 /// How many lines are read ahead.
@@ -39,7 +39,7 @@ pub(super) struct Lines {
     /// Lines of a paste that are returned one by one.
     pasted: VecDeque<String>,
     interrupts: mpsc::Receiver<()>,
-    _held: Interrupts,
+    _held: Held,
     /// The start of the next line, already taken from the terminal.
     begun: String,
     was_ended: bool,
@@ -80,7 +80,7 @@ impl Lines {
             lines,
             pasted: VecDeque::new(),
             interrupts,
-            _held: Interrupts::hold(),
+            _held: Held::interrupts(),
             begun: String::new(),
             was_ended: false,
             reading,
@@ -342,7 +342,7 @@ mod tests {
                 lines: mpsc::channel(AHEAD).1,
                 pasted: VecDeque::new(),
                 interrupts: mpsc::channel(1).1,
-                _held: Interrupts::hold(),
+                _held: Held::interrupts(),
                 begun: String::new(),
                 was_ended: false,
                 reading: Arc::default(),

@@ -11,7 +11,6 @@ use crate::{
 pub struct Surroundings<'a> {
     /// The folder that paths are relative to.
     pub folder: &'a Path,
-    /// Looks up a variable.
     pub variable: &'a dyn Fn(&str) -> Option<String>,
 }
 
@@ -35,10 +34,7 @@ impl<'a> Surroundings<'a> {
     }
 
     /// Replaces `${NAME}` with the value of the variable. `$${` is a literal `${`.
-    ///
-    /// # Errors
-    ///
-    /// If a variable is not set, its name is not valid, or a `}` is missing.
+    /// Fails if a variable is not set, its name is not valid, or a `}` is missing.
     pub fn variables(&self, text: &str) -> Result<String, Words> {
         let mut expanded = String::with_capacity(text.len());
         let mut rest = text;

@@ -34,7 +34,6 @@ pub struct Script {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum UnusedRules {
-    /// Report them.
     #[default]
     Warn,
     /// Report them, and fail the run.
@@ -44,10 +43,7 @@ pub enum UnusedRules {
 
 impl Script {
     /// Reads an answers file and expands its placeholders.
-    ///
-    /// # Errors
-    ///
-    /// If the file cannot be read or is not valid, or if something that it names does not exist.
+    /// Fails if the file cannot be read or is not valid, or if something that it names does not exist.
     pub fn load(file: &Path) -> Result<Self, Words> {
         let shown = given(file.display());
         let text = text_file::read_at(file)
@@ -59,10 +55,7 @@ impl Script {
 
     /// Expands the variables and files that the answers name, and makes the roots' paths relative
     /// to the file's folder.
-    ///
-    /// # Errors
-    ///
-    /// Names the rule with something that does not exist.
+    /// The error names the rule with something that does not exist.
     pub fn settled(mut self, at: &Surroundings<'_>) -> Result<Self, Words> {
         for root in self.roots.iter_mut().flatten() {
             *root = at.folder.join(&*root);
@@ -102,10 +95,7 @@ impl Script {
     }
 
     /// Parses an answers file.
-    ///
-    /// # Errors
-    ///
-    /// If the text is not a valid answers file. The message shows the position.
+    /// Fails if the text is not a valid answers file. The message shows the position.
     pub fn parse(text: &str) -> Result<Self, Words> {
         yaml::parse(text)
     }

@@ -28,24 +28,20 @@ pub struct Step {
     pub act: Act,
     /// How many questions it answers. If absent, all that follow.
     pub times: Option<u64>,
-    /// How long to wait before answering.
     pub after: Duration,
 }
 
 #[derive(Debug, Clone, PartialEq)]
 pub enum Act {
-    /// Accepts a form or a link.
     Accept(Accept),
     /// Replies to a sampling request instead of a model.
     Says(Vec<SampledPart>),
-    /// Declines, with an optional reason.
     Decline {
         /// The reason, for the server.
         reason: Option<String>,
         /// Whether the run is expected to end this way.
         expected: bool,
     },
-    /// Cancels a form or a link.
     Cancel {
         /// Whether the run is expected to end this way.
         expected: bool,

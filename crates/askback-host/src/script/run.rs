@@ -37,7 +37,6 @@ pub struct ScriptRun {
     called: u64,
 }
 
-/// The outcome of a question.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Answer {
     /// Answered by the rule with this number, counted from 1. `None` is the list of roots or a link
@@ -184,10 +183,7 @@ fn unused<const SAMPLING: bool>(
 
 /// Builds a reply from parts. Tool calls get ids that are unique in the run: `last` is the number
 /// of the last call, and is updated.
-///
-/// # Errors
-///
-/// If a part calls a tool that the request does not offer, or if the request requires or forbids
+/// Fails if a part calls a tool that the request does not offer, or if the request requires or forbids
 /// tool calls and the parts do not comply.
 fn sampled(
     parts: &[SampledPart],
@@ -259,16 +255,13 @@ const OF_CASE: &str = "case ";
 /// The position of a rule in an answers file, counted from 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Place {
-    /// In the list of `answers`.
     Answers(usize),
-    /// In the list of `sampling`.
     Sampling(usize),
 }
 
 /// The origin of a script's rules.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum RulesOf {
-    /// An answers file.
     #[default]
     Answers,
     /// A suite: the rules of a case, then the rules of the suite.

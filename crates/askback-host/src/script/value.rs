@@ -34,10 +34,7 @@ impl Values {
     }
 
     /// Returns the content of a form: these values, and the valid defaults of the other fields.
-    ///
-    /// # Errors
-    ///
-    /// Says what is not valid. May contain the server's field names.
+    /// The error says what is not valid. May contain the server's field names.
     pub(super) fn content(
         &self,
         schema: &FormSchema,

@@ -36,10 +36,7 @@ impl Clock {
 
     /// Converts what the user wrote to this format. Returns `None` if it is not a human-readable
     /// date or time; it may be in the right format already.
-    ///
-    /// # Errors
-    ///
-    /// If the time occurs twice or never because of a clock change.
+    /// Fails if the time occurs twice or never because of a clock change.
     pub(crate) fn read(self, format: TextFormat, written: &str) -> Option<Result<String, Words>> {
         let now = (self.0)();
         let written = written.trim();

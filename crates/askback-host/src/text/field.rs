@@ -41,10 +41,7 @@ pub fn bounds(field: &Field) -> Option<Words> {
 
 /// Parses what the user wrote as a value of the field's type. The clock resolves relative dates and
 /// times.
-///
-/// # Errors
-///
-/// Returns the expected kind of value, without naming the options.
+/// The error is the expected kind of value, without naming the options.
 pub fn read(field: &Field, written: &str, clock: Clock) -> Result<Value, Words> {
     if let FieldKind::Text(text) = &field.kind
         && let Some(read) = text.format.and_then(|format| clock.read(format, written))
@@ -62,10 +59,7 @@ pub fn read(field: &Field, written: &str, clock: Clock) -> Result<Value, Words> 
 }
 
 /// Checks a value.
-///
-/// # Errors
-///
-/// Returns what is wrong, without naming options or the pattern. The user sees those behind the
+/// The error is what is wrong, without naming options or the pattern. The user sees those behind the
 /// gutter.
 pub fn check(field: &Field, value: &Value, limits: &Limits) -> Result<(), Words> {
     let Err(issue) = field.check(value, &limits.forms) else {

@@ -144,6 +144,14 @@ pub fn head(text: &str, most: usize) -> (&str, usize) {
     (text, 0)
 }
 
+/// Returns the start of a text, up to this [length](extent), with a mark at the cut.
+pub fn cut(text: &str, most: usize) -> String {
+    match head(text, most) {
+        (_, 0) => text.to_owned(),
+        (head, _) => format!("{head}…"),
+    }
+}
+
 /// Makes text safe, replaces whitespace with spaces, at which lines can break, and writes
 /// private-use characters as `<U+XXXX>`, because their look and width depend on the font.
 fn shown(text: &str) -> String {

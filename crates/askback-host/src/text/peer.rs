@@ -12,12 +12,8 @@ use super::head;
 ///
 /// Serialized, it is `{"peer": …}`, which cannot be read as our own words.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(into = "PeerJson", from = "PeerJson")]
-pub struct PeerText(String);
-
-#[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct PeerJson {
+pub struct PeerText {
     peer: String,
 }
 
@@ -25,53 +21,41 @@ impl PeerText {
     /// Creates text from JSON. Control and invisible characters are escaped, so the value stays the
     /// same.
     pub fn json(json: &RawValue) -> Self {
-        Self(super::json(json.get()))
+        super::json(json.get()).into()
     }
 
     /// Returns the unchanged text, to be sent or compared. Never show it.
     pub fn raw(&self) -> &str {
-        &self.0
+        &self.peer
     }
 
     /// Returns the first `most` characters, and how many more there are.
     pub fn cut(&self, most: usize) -> (Self, usize) {
-        let (head, more) = head(&self.0, most);
-        (Self(head.to_owned()), more)
-    }
-}
-
-impl From<PeerText> for PeerJson {
-    fn from(text: PeerText) -> Self {
-        Self { peer: text.0 }
-    }
-}
-
-impl From<PeerJson> for PeerText {
-    fn from(text: PeerJson) -> Self {
-        Self(text.peer)
+        let (head, more) = head(&self.peer, most);
+        (head.into(), more)
     }
 }
 
 impl From<&str> for PeerText {
     fn from(text: &str) -> Self {
-        Self(text.to_owned())
+        text.to_owned().into()
     }
 }
 
 impl From<&String> for PeerText {
     fn from(text: &String) -> Self {
-        Self(text.clone())
+        text.clone().into()
     }
 }
 
 impl From<String> for PeerText {
     fn from(text: String) -> Self {
-        Self(text)
+        Self { peer: text }
     }
 }
 
 impl From<&RawJson> for PeerText {
     fn from(json: &RawJson) -> Self {
-        Self(super::json(json.as_str()))
+        super::json(json.as_str()).into()
     }
 }

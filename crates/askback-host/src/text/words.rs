@@ -1,6 +1,6 @@
 use std::{fmt, fmt::Write as _};
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 use unicode_width::UnicodeWidthStr;
 
 use super::line;
@@ -53,13 +53,17 @@ const DIGITS: usize = 12;
 /// The process that writes the JSON chooses the words, so only read JSON from a process of the same
 /// user.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(into = "WordsJson", from = "WordsJson")]
-pub struct Words(String);
-
-#[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct WordsJson {
+pub struct Words {
+    #[serde(deserialize_with = "read_words")]
     ours: String,
+}
+
+fn read_words<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
+    let ours = String::deserialize(deserializer)?;
+    // A non-breaking space is kept.
+    let parts = ours.split('\u{a0}').map(line);
+    Ok(parts.collect::<Vec<_>>().join("\u{a0}"))
 }
 
 /// Text from the user, the operator or this machine: a typed name, a path, an error message of the
@@ -128,40 +132,44 @@ impl Words {
             }
             out.push_str(piece);
         }
-        Self(out)
+        Self { ours: out }
     }
 
     /// Only for messages of the core about forms that contain no text from a peer. Only `field` can
     /// ensure that.
     pub(super) fn of_core(sentence: &str) -> Self {
-        Self(line(sentence))
+        Self {
+            ours: line(sentence),
+        }
     }
 
     pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.ours.is_empty()
     }
 
-    /// Returns the words, safe to show.
     pub fn as_str(&self) -> &str {
-        &self.0
+        &self.ours
     }
 
     /// Pads the words on the right to this many columns.
     #[must_use]
     pub fn padded(mut self, to: usize) -> Self {
-        self.0.push_str(&blanks(to, &self.0));
+        self.ours.push_str(&blanks(to, &self.ours));
         self
     }
 
     /// Pads the words on the left to this many columns.
     #[must_use]
-    pub fn right(self, to: usize) -> Self {
-        Self(blanks(to, &self.0) + &self.0)
+    pub fn right(mut self, to: usize) -> Self {
+        self.ours.insert_str(0, &blanks(to, &self.ours));
+        self
     }
 
     pub fn join(all: impl IntoIterator<Item = Self>, between: &'static str) -> Self {
-        let all: Vec<_> = all.into_iter().map(|words| words.0).collect();
-        Self(all.join(between))
+        let all: Vec<_> = all.into_iter().map(|words| words.ours).collect();
+        Self {
+            ours: all.join(between),
+        }
     }
 }
 
@@ -183,35 +191,23 @@ impl LocalText {
     }
 }
 
-impl From<Words> for WordsJson {
-    fn from(words: Words) -> Self {
-        Self { ours: words.0 }
-    }
-}
-
-impl From<WordsJson> for Words {
-    fn from(words: WordsJson) -> Self {
-        // A non-breaking space is kept.
-        let parts = words.ours.split('\u{a0}').map(line);
-        Self(parts.collect::<Vec<_>>().join("\u{a0}"))
-    }
-}
-
 impl From<&'static str> for Words {
     fn from(words: &'static str) -> Self {
-        Self(words.to_owned())
+        Self {
+            ours: words.to_owned(),
+        }
     }
 }
 
 impl From<LocalText> for Words {
     fn from(given: LocalText) -> Self {
-        Self(given.0)
+        Self { ours: given.0 }
     }
 }
 
 impl fmt::Display for Words {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
+        f.write_str(&self.ours)
     }
 }
 
@@ -229,7 +225,7 @@ macro_rules! parts {
 }
 
 parts! {
-    Words: |this, out| out.push_str(&this.0);
+    Words: |this, out| out.push_str(&this.ours);
     LocalText: |this, out| out.push_str(&this.0);
     &'static str: |this, out| out.push_str(this);
     // Writing to a string cannot fail.

@@ -20,7 +20,6 @@ pub struct ActionView {
 #[serde(rename_all = "camelCase")]
 pub enum Act {
     Yes,
-    /// Moves to the next field.
     Next,
     /// Reviews the form.
     Submit,
@@ -37,7 +36,6 @@ pub enum Act {
     Fill,
     /// Chooses the typed folder.
     Folder,
-    /// Lets a model reply once.
     Run,
     /// Lets a model reply without asking, for this session.
     RunInSession,
@@ -45,9 +43,9 @@ pub enum Act {
     RunAlways,
     /// Declines this sampling request and all others of the server.
     Never,
-    /// Rewrites the last message or the reply.
+    /// Rewrites the last message.
     Rewrite,
-    /// Rewrites the system prompt.
+    RewriteReply,
     RewriteSystem,
     /// Lets the user write the reply instead of a model.
     WriteMyself,
@@ -79,8 +77,8 @@ impl Act {
     }
 
     /// Returns the action for a question. `None` if the front end does it itself, or takes a text
-    /// for it. `is_reply` tells whether the reply of a model is shown.
-    pub(crate) fn action(self, is_reply: bool) -> Option<Action> {
+    /// for it.
+    pub(crate) fn action(self) -> Option<Action> {
         Some(match self {
             Self::Yes => Action::Yes,
             Self::Submit => Action::Submit,
@@ -92,7 +90,7 @@ impl Act {
             Self::RunInSession => Action::Run(Permission::Session),
             Self::RunAlways => Action::Run(Permission::Always),
             Self::Never => Action::Never,
-            Self::Rewrite if is_reply => Action::Rewrite(Part::Reply),
+            Self::RewriteReply => Action::Rewrite(Part::Reply),
             Self::Rewrite => Action::Rewrite(Part::Message),
             Self::RewriteSystem => Action::Rewrite(Part::System),
             Self::WriteMyself => Action::WriteMyself,
@@ -141,8 +139,7 @@ pub(super) fn actions(front: &Front<'_>) -> Vec<ActionView> {
 /// Returns what a key does at the current step, if a label says so.
 pub(crate) fn on_key(front: &Front<'_>, key: &str) -> Option<Action> {
     let mut labelled = of_step(front).into_iter();
-    let pressed = labelled.find(|it| it.key.as_str() == key)?;
-    pressed.act.action(matches!(front.step, Step::Replied(_)))
+    labelled.find(|it| it.key.as_str() == key)?.act.action()
 }
 
 fn of_step(front: &Front<'_>) -> Vec<ActionView> {
@@ -198,7 +195,7 @@ fn of_step(front: &Front<'_>) -> Vec<ActionView> {
         Step::Replied(_) => {
             let mut actions = vec![
                 action(Act::Send, "Enter", "Send"),
-                action(Act::Rewrite, "e", "Edit"),
+                action(Act::RewriteReply, "e", "Edit"),
             ];
             if front.model.is_some() {
                 actions.push(action(Act::Run, "r", "Run again"));

@@ -22,7 +22,6 @@ pub struct FormView {
     /// How many fields prevent sending the form, if any do.
     #[serde(skip)]
     pub left: Option<Words>,
-    /// The suggestions for a field.
     #[serde(skip)]
     pub suggested: Option<SuggestedView>,
 }
@@ -49,7 +48,6 @@ pub struct FieldView {
     pub hint: Words,
     /// The expected format or range, if the field has one.
     pub bounds: Option<Words>,
-    /// The pattern that the value must match.
     pub pattern: Option<Labelled>,
     /// Why the field prevents sending the form.
     pub issue: Option<Words>,
@@ -69,7 +67,6 @@ pub struct FieldView {
     pub review: ReviewView,
 }
 
-/// Suggested values for a field.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SuggestedView {
     pub field: usize,
@@ -92,9 +89,7 @@ pub enum Input {
     Number,
     Integer,
     YesNo,
-    /// One of the choices.
     One,
-    /// Any of the choices.
     Several,
     Json,
 }
@@ -120,15 +115,9 @@ pub struct ChoiceView {
     pub is_chosen: bool,
 }
 
-/// A default that is not valid for its field.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct DroppedView {
-    /// Why it is left out.
     pub words: Words,
-    /// A shorter text for narrow screens.
-    #[serde(skip)]
-    pub short: Words,
-    /// The default.
     pub text: PeerText,
 }
 
@@ -145,7 +134,6 @@ pub struct ReviewView {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct SecretView {
     pub words: Words,
-    /// The labels of the fields.
     pub fields: Vec<PeerText>,
 }
 
@@ -236,10 +224,9 @@ fn field(front: &Front<'_>, draft: &Draft, index: usize, reader: Reader) -> Opti
         issue: draft.issue(index),
         dropped: draft.dropped(index).map(|(default, issue)| DroppedView {
             words: words!(
-                "The default of the server does not fit ({}) and is left out:",
+                "The server's default does not fit ({}) and is left out:",
                 issue
             ),
-            short: words!("the server's default does not fit ({}):", issue),
             text: seen(&field.show(default)).into(),
         }),
         place: words!("{} of {}{}", number, count, optional),

@@ -6,9 +6,7 @@ use crate::model::{Front, Step, options};
 /// The keys and commands of a question that are not among its actions.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Help {
-    /// The keys.
     pub keys: Vec<Does>,
-    /// The typed commands.
     pub commands: Vec<Does>,
 }
 

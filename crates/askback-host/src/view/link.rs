@@ -13,7 +13,6 @@ use crate::{
     words,
 };
 
-/// A link that the user is asked to open.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct LinkView {
     #[serde(skip)]
@@ -38,10 +37,8 @@ pub struct LinkView {
     pub sure: Option<Words>,
 }
 
-/// The user's current step with a link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LinkStep {
-    /// Agree to it.
     Consent,
     /// Agree again, because the link may mislead.
     Sure,
@@ -58,13 +55,11 @@ pub struct Destination {
     pub site: Address,
     /// The host, if it is not the registrable domain itself.
     pub host: Option<Address>,
-    /// Reasons to be careful.
     pub warnings: Vec<WarningView>,
     /// Other sites that it may redirect to.
     pub leads_on: Vec<Address>,
     /// Says how many more sites there are.
     pub leads_on_more: Option<Words>,
-    /// The whole link.
     pub address: Address,
 }
 

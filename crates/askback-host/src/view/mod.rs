@@ -24,12 +24,10 @@ pub use form::{
 pub(crate) use form::{MAX_OPEN_CHOICES, field_lines, is_secret};
 pub use help::{Does, Help};
 pub use link::{Address, Destination, LinkStep, LinkView, WarningView, destination};
-pub use sampling::{
-    BlockView, MessageView, ReplyBlockView, RequestView, SamplingView, ToolView, ToolsView,
-};
+pub use sampling::{MessageView, RequestView, ToolView, ToolsView, WriteView};
 
 use crate::{
-    folder,
+    browser, folder,
     model::{Action, Ask, Asker, Call, Desk, Event, Front, Origin, Question, Step, link::judge},
     page::Style,
     text::{self, LocalText, PeerText, Words, given},
@@ -39,16 +37,13 @@ use crate::{
 /// Everything that the user is shown about a question.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct View {
-    /// The kind of question.
     pub kind: Kind,
     /// Who asks for what.
     pub title: Title,
     /// Its position, if several questions wait.
     #[serde(skip)]
     pub queue: Option<Queue>,
-    /// The server that asks.
     pub asker: AskerView,
-    /// The call it belongs to.
     pub call: Option<CallView>,
     /// The reason for asking.
     pub message: Vec<Part>,
@@ -67,17 +62,12 @@ pub struct View {
     pub help: Help,
 }
 
-/// The kind of a question.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Kind {
-    /// A server's form.
     Form,
-    /// A server's link.
     Link,
-    /// A sampling request.
     Sampling,
-    /// The folders that a server may work in.
     Roots,
     /// The arguments of a call, or a request that the user edits.
     Arguments,
@@ -85,31 +75,21 @@ pub enum Kind {
     Retry,
     /// Whether to repeat a call in an older revision.
     Older,
-    /// A step of signing in.
     SignIn,
 }
 
-/// The title of a question.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Title {
     /// On a line of its own.
     pub words: Words,
-    /// Before the name of the call.
-    #[serde(skip)]
-    pub inline: Words,
     /// For narrow screens.
     #[serde(skip)]
     pub short: Words,
 }
 
-/// The position of a question, if several wait.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Queue {
-    /// The position, from 1.
-    pub position: usize,
-    /// The number of questions, including those of other servers.
-    pub total: usize,
-    /// The position and the number as a phrase.
+    /// The position from 1, and the number of questions, including those of other servers.
     pub words: Words,
     /// For narrow screens.
     pub short: Words,
@@ -126,7 +106,6 @@ pub struct AskerView {
     pub claims: Option<Labelled>,
 }
 
-/// A call of a tool, prompt or resource.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct CallView {
     /// Precedes the name on a separate line: `for the tool`.
@@ -138,22 +117,17 @@ pub struct CallView {
     pub name: PeerText,
 }
 
-/// Our own text or a peer's.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(untagged)]
 pub enum Text {
-    /// Ours.
     Ours(Words),
-    /// A peer's.
     Peer(PeerText),
 }
 
 /// A peer's text with our label.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Labelled {
-    /// The label.
     pub label: Words,
-    /// The text.
     pub text: PeerText,
 }
 
@@ -170,7 +144,7 @@ impl Labelled {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Part {
-    /// Our own sentence.
+    /// Our own sentence. A strong one is a title.
     Say(Style, Words),
     /// An error, with our description and the peer's.
     Wrong(Words, Option<PeerText>),
@@ -180,7 +154,6 @@ pub enum Part {
     Line(Labelled),
     /// A fact that belongs to the line above. The label may be empty.
     Detail(Labelled),
-    /// A sampling request.
     Request(Box<RequestView>),
 }
 
@@ -192,17 +165,17 @@ pub enum Body {
     Nothing,
     /// Agree to a form that seems to ask for secrets.
     Secret(SecretView),
-    /// Fill in a form.
     Form(FormView),
-    /// Review a form and send it.
     Review(FormView),
-    /// Open a link.
     Link(Box<LinkView>),
-    /// Review a sampling request, a model's reply, or the user's own reply.
-    Sampling(SamplingView),
-    /// Choose a folder.
+    /// Review a sampling request, as the user changed it, and let a model reply.
+    Request(Vec<Part>),
+    Running(Words),
+    /// Review a model's reply or the user's own, and send it.
+    Reply(Vec<Part>),
+    /// Write a reply instead of a model, or rewrite a part of a request or reply.
+    Write(WriteView),
     Folders {
-        /// The offered folder.
         offered: Option<Words>,
         /// The label for the path of another folder.
         label: Words,
@@ -210,21 +183,16 @@ pub enum Body {
     /// Give a reason. This is the label.
     Reason(Words),
     /// The fields or the link, without actions.
-    Outline(Box<Outline>),
+    Outline(Outline),
 }
 
 /// The fields or the link of a question, without actions. Used if the question cannot be answered
 /// here, or is printed in full.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Outline {
-    /// The key of the question.
     pub key: Option<PeerText>,
     /// Each field or link.
     pub lines: Vec<PeerText>,
-    /// The warning if it seems to ask for secrets.
-    pub secret: Option<SecretView>,
-    /// Where its link goes, if the link may be opened.
-    pub destination: Option<Destination>,
 }
 
 /// Facts about the user that a view depends on.
@@ -236,6 +204,16 @@ pub struct Reader {
     pub reveals: bool,
 }
 
+impl Reader {
+    /// The user of this process, who sees no secrets at first.
+    pub(crate) fn here() -> Self {
+        Self {
+            is_elsewhere: browser::is_elsewhere(),
+            reveals: false,
+        }
+    }
+}
+
 /// The maximum length of a server's own name or version, in characters.
 const CLAIM_MAX_CHARS: usize = 40;
 
@@ -243,8 +221,6 @@ const CLAIM_MAX_CHARS: usize = 40;
 pub fn view(asker: &Asker, front: &Front<'_>, reader: Reader) -> View {
     let (position, total) = (front.position, front.total);
     let queue = (total > 1).then(|| Queue {
-        position,
-        total,
         words: words!("question {} of {}", position, total),
         short: words!("{} of {}", position, total),
     });
@@ -275,7 +251,7 @@ fn body(asker: &Asker, front: &Front<'_>, reader: Reader) -> Body {
             label: "Another folder:".into(),
         },
         Step::Reason(_) => Body::Reason("Why not? (optional)".into()),
-        _ => sampling::sampling(asker, front).map_or(Body::Nothing, Body::Sampling),
+        _ => sampling::body(asker, front),
     }
 }
 
@@ -306,21 +282,13 @@ pub fn outline(asker: &Asker, question: &Question) -> View {
     let lines = match &question.ask {
         Ask::Form { schema, .. } => field_lines(schema).map(PeerText::from).collect(),
         Ask::Link { url, .. } | Ask::SignIn { url, .. } => vec![text::line(url).into()],
-        Ask::Sample(_) | Ask::Roots | Ask::Arguments { .. } => Vec::new(),
-        Ask::Retry { .. } | Ask::Older { .. } => Vec::new(),
-        Ask::Register { .. } | Ask::Client { .. } => Vec::new(),
-    };
-    let destination = match &question.ask {
-        Ask::Link { url, .. } => judge(url).ok().as_ref().map(destination),
-        _ => None,
+        _ => Vec::new(),
     };
     let outline = Outline {
         key: question.key.as_ref().map(PeerText::from),
         lines,
-        secret: form::secret(&question.ask),
-        destination,
     };
-    with(asker, question, Body::Outline(Box::new(outline)))
+    with(asker, question, Body::Outline(outline))
 }
 
 fn with(asker: &Asker, question: &Question, body: Body) -> View {
@@ -380,29 +348,17 @@ fn title(question: &Question, name: LocalText) -> Title {
         ),
         Ask::Arguments { .. } => "The arguments of the call".into(),
     };
-    let inline = match &question.ask {
-        Ask::Arguments { .. } => "The arguments of".into(),
-        _ => words.clone(),
-    };
     let short = match &question.ask {
         Ask::Sample(_) => words!("{} wants a model's reply", name),
         Ask::Roots => words!("{} asks for folders", name),
         Ask::Retry { .. } => words!("{} was lost", name),
-        _ => inline.clone(),
+        _ => words.clone(),
     };
-    Title {
-        words,
-        inline,
-        short,
-    }
+    Title { words, short }
 }
 
-/// Describes a server.
 pub fn asker(asker: &Asker) -> AskerView {
-    let cut = |claim: &str| match text::head(claim, CLAIM_MAX_CHARS) {
-        (_, 0) => claim.to_owned(),
-        (head, _) => format!("{head}…"),
-    };
+    let cut = |claim: &str| text::cut(claim, CLAIM_MAX_CHARS);
     AskerView {
         name: name(asker).into(),
         origin: match &asker.reached {

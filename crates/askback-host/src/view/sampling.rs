@@ -10,7 +10,7 @@ use askback::{
 };
 use serde::Serialize;
 
-use super::{Labelled, field_lines, name};
+use super::{Body, Labelled, Part, field_lines, name};
 use crate::{
     content,
     model::{self, Ask, Asker, Front, Sampling, Step},
@@ -19,14 +19,11 @@ use crate::{
     words,
 };
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct RequestView {
-    pub system: Option<Labelled>,
-    /// The requested tokens, temperature and priorities.
-    pub wishes: Words,
-    /// The model hints and stop sequences.
-    pub hints: Vec<Labelled>,
-    /// The tools that may be called.
+    pub system: Option<MessageView>,
+    /// The requested tokens, temperature and priorities, the model hints and the stop sequences.
+    pub wishes: Vec<Part>,
     pub tools: Option<ToolsView>,
     /// The messages, oldest first.
     pub messages: Vec<MessageView>,
@@ -50,137 +47,87 @@ pub struct ToolView {
     pub schema: Option<PeerText>,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct MessageView {
     /// Its role: the user, the model or the tools.
     pub from: Words,
-    pub blocks: Vec<BlockView>,
+    /// Its texts, tool calls and results.
+    pub parts: Vec<Part>,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub enum BlockView {
-    /// A text, or the description of an image or of audio.
-    Text(PeerText),
-    /// A call of a tool with its arguments.
-    Call(Labelled),
-    /// A result: the tool, and what it returned.
-    Result(Labelled, PeerText),
+/// A text that the user writes or rewrites.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct WriteView {
+    /// Why the user writes it, and what the reply may do.
+    pub parts: Vec<Part>,
+    /// The current text, if the user rewrites one.
+    pub now: Option<Labelled>,
+    pub label: Words,
 }
 
-/// The current step of a sampling request.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub enum SamplingView {
-    /// Review the request and let a model reply.
-    Request {
-        /// The changed request with its title, if the user changed it.
-        changed: Option<(Words, Box<RequestView>)>,
-        /// Names the model.
-        words: Words,
-    },
-    /// Wait for the reply.
-    Running(Words),
-    /// Review the reply and send it.
-    Reply {
-        title: Words,
-        /// Its texts and tool calls.
-        blocks: Vec<ReplyBlockView>,
-        /// The model, and why it stopped.
-        facts: Vec<Labelled>,
-    },
-    /// Rewrite a part.
-    Rewrite {
-        /// The title above the current text.
-        title: Words,
-        /// The title above the new text.
-        editing: Words,
-        /// The current text.
-        text: PeerText,
-    },
-    /// Write a reply instead of a model.
-    Write {
-        /// Why the user writes it.
-        note: Option<(Style, Words)>,
-        /// The tools that a model could call.
-        tools: Option<Labelled>,
-    },
-    /// Review that reply and send it.
-    Reread { title: Words, text: PeerText },
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub enum ReplyBlockView {
-    /// A text, or the description of an image or of audio.
-    Text(PeerText),
-    Call {
-        number: usize,
-        tool: Labelled,
-        arguments: Vec<PeerText>,
-    },
-}
-
-pub(super) fn sampling(asker: &Asker, front: &Front<'_>) -> Option<SamplingView> {
+pub(super) fn body(asker: &Asker, front: &Front<'_>) -> Body {
     let model = given(front.model.unwrap_or("the model")).short();
-    Some(match front.step {
+    match front.step {
         Step::Request(sampling) => {
-            let is_changed = match &front.question.ask {
-                Ask::Sample(asked) => **asked != sampling.request,
-                _ => false,
-            };
-            let changed = || {
-                (
-                    "As you changed it:".into(),
-                    Box::new(request(&sampling.request)),
-                )
-            };
-            SamplingView::Request {
-                changed: is_changed.then(changed),
-                words: words!("1 of 2, the request: it runs on {}.", model),
+            let mut parts = Vec::new();
+            if !matches!(&front.question.ask, Ask::Sample(asked) if **asked == sampling.request) {
+                parts.push(Part::Say(Style::Strong, "As you changed it:".into()));
+                parts.push(Part::Request(Box::new(request(&sampling.request))));
             }
+            let words = words!("1 of 2, the request: it runs on {}.", model);
+            parts.push(Part::Say(Style::Dim, words));
+            Body::Request(parts)
         }
-        Step::Running(_) => SamplingView::Running(words!("{} is asked for a reply…", model)),
-        Step::Replied(sampling) => SamplingView::Reply {
-            title: words!("2 of 2, the reply: ready to send to {}:", name(asker)),
-            blocks: sampling.reply.as_ref().map(blocks).unwrap_or_default(),
-            facts: sampling.reply.as_ref().map(facts).unwrap_or_default(),
-        },
+        Step::Running(_) => Body::Running(words!("{} is asked for a reply…", model)),
+        Step::Replied(sampling) => {
+            let title = words!("2 of 2, the reply: ready to send to {}:", name(asker));
+            let mut parts = vec![Part::Say(Style::Strong, title)];
+            parts.extend(sampling.reply.iter().flat_map(reply));
+            Body::Reply(parts)
+        }
+        Step::Reread(written, _) => {
+            let title = words!("Ready to send to {}:", name(asker));
+            let title = Part::Say(Style::Strong, title);
+            Body::Reply(vec![title, Part::Text(written.into())])
+        }
         Step::Rewrite(_, part, text) => {
             let part = match part {
                 model::Part::System => "the system prompt",
                 model::Part::Message => "the last message",
                 model::Part::Reply => "the text of the reply",
             };
-            SamplingView::Rewrite {
-                title: words!("Now {} is:", part),
-                editing: words!("You change {}:", part),
-                text: text.into(),
-            }
+            Body::Write(WriteView {
+                parts: Vec::new(),
+                now: Some(Labelled::new(words!("Now {} is:", part), text)),
+                label: words!("You change {}:", part),
+            })
         }
-        Step::Write(sampling) => SamplingView::Write {
-            note: note(front, sampling),
-            tools: callable(sampling),
-        },
-        Step::Reread(written, _) => SamplingView::Reread {
-            title: words!("Ready to send to {}:", name(asker)),
-            text: written.into(),
-        },
-        _ => return None,
-    })
+        Step::Write(sampling) => Body::Write(WriteView {
+            parts: note(front, sampling)
+                .into_iter()
+                .chain(callable(sampling).map(Part::Line))
+                .collect(),
+            now: None,
+            label: "The text:".into(),
+        }),
+        _ => Body::Nothing,
+    }
 }
 
 /// Says why the user writes instead of a model.
-fn note(front: &Front<'_>, sampling: &Sampling) -> Option<(Style, Words)> {
+fn note(front: &Front<'_>, sampling: &Sampling) -> Option<Part> {
     let needs_call =
         "The server wants a tool called, which only a model or an answers file can do. Decline it.";
     let no_model = "No model is set up (--model), so you write the reply. The newest revision of MCP deprecates this request.";
     match front.model {
-        _ if sampling.must_call() => Some((Style::Warning, needs_call.into())),
+        _ if sampling.must_call() => Some(Part::Say(Style::Warning, needs_call.into())),
         Some(_) => None,
-        None => Some((Style::Dim, no_model.into())),
+        None => Some(Part::Say(Style::Dim, no_model.into())),
     }
 }
+
+/// The maximum length of the names of these tools, in characters. The request describes them.
+const MAX_CALLABLE_CHARS: usize = 120;
 
 fn callable(sampling: &Sampling) -> Option<Labelled> {
     let names = sampling.offered().iter().map(|tool| tool.name.as_str());
@@ -191,40 +138,42 @@ fn callable(sampling: &Sampling) -> Option<Labelled> {
         (1, false) => "May call:".into(),
         (count, false) => words!("May call {} tools:", count),
     };
-    let text = names.join(", ");
-    Some(Labelled::new(label, text))
+    let names = text::cut(&names.join(", "), MAX_CALLABLE_CHARS);
+    Some(Labelled::new(label, names))
 }
 
-fn blocks(reply: &CreateMessageResult) -> Vec<ReplyBlockView> {
+/// The texts and numbered tool calls of a reply, the model, and why it stopped.
+fn reply(reply: &CreateMessageResult) -> Vec<Part> {
+    let mut parts = Vec::new();
     let mut numbers = 1_usize..;
-    let blocks = reply.content.blocks().iter().map(|block| match block {
-        SamplingBlock::ToolUse(call) => ReplyBlockView::Call {
-            number: numbers.next().unwrap_or_default(),
-            tool: Labelled::new("calls", &call.name),
-            arguments: arguments(call),
-        },
-        other => ReplyBlockView::Text(content::sampling_block(other)),
-    });
-    blocks.collect()
-}
-
-fn arguments(call: &ToolUseContent) -> Vec<PeerText> {
-    let content: Result<Content, _> = call.input.decode();
-    let Ok(content) = content else {
-        return vec![text::json(call.input.as_str()).into()];
-    };
-    let arguments = content.iter().map(|(name, value)| {
-        let line = format!("{}: {value}", text::line(name));
-        PeerText::from(text::json(&line))
-    });
-    arguments.collect()
-}
-
-fn facts(reply: &CreateMessageResult) -> Vec<Labelled> {
+    for block in reply.content.blocks() {
+        match block {
+            SamplingBlock::ToolUse(call) => {
+                let label = words!("call {}:", numbers.next().unwrap_or_default());
+                parts.push(Part::Line(Labelled::new(label, &call.name)));
+                parts.extend(arguments(call));
+            }
+            other => parts.push(Part::Text(content::sampling_block(other))),
+        }
+    }
+    parts.push(Part::Detail(Labelled::new("model", &reply.model)));
     let ended = reply.stop_reason.iter();
-    let ended = ended.map(|reason| Labelled::new("ended by", reason));
-    let model = Labelled::new("model", &reply.model);
-    [model].into_iter().chain(ended).collect()
+    parts.extend(ended.map(|reason| Part::Detail(Labelled::new("ended by", reason))));
+    parts
+}
+
+fn arguments(call: &ToolUseContent) -> Vec<Part> {
+    let lines = match call.input.decode::<Content>() {
+        Ok(content) => content
+            .iter()
+            .map(|(name, value)| format!("{}: {value}", text::line(name)))
+            .collect(),
+        Err(_) => vec![call.input.as_str().to_owned()],
+    };
+    let lines = lines.iter().map(|line| text::json(line));
+    lines
+        .map(|line| Part::Detail(Labelled::new("", line)))
+        .collect()
 }
 
 pub(super) fn request(request: &CreateMessageParams) -> RequestView {
@@ -234,14 +183,19 @@ pub(super) fn request(request: &CreateMessageParams) -> RequestView {
     let models = models.filter_map(|hint| hint.name.as_ref());
     let stops = request.stop_sequences.iter().flatten();
     let system = request.system_prompt.as_ref();
+    let hints = models
+        .map(|name| Labelled::new("model like", name))
+        .chain(stops.map(|text| Labelled::new("stops at", text)));
     let mut names = HashMap::new();
     let messages = request.messages.iter();
     RequestView {
-        system: system.map(|text| Labelled::new("to the model:", text)),
-        wishes: wishes(request),
-        hints: models
-            .map(|name| Labelled::new("model like", name))
-            .chain(stops.map(|text| Labelled::new("stops at", text)))
+        system: system.map(|text| MessageView {
+            from: "to the model:".into(),
+            parts: vec![Part::Text(text.into())],
+        }),
+        wishes: [Part::Say(Style::Dim, wishes(request))]
+            .into_iter()
+            .chain(hints.map(Part::Detail))
             .collect(),
         tools: tools(request),
         messages: messages.map(|said| message(said, &mut names)).collect(),
@@ -288,17 +242,22 @@ fn message<'a>(said: &'a SamplingMessage, names: &mut HashMap<&'a str, &'a str>)
         Role::User => "from the user:",
         Role::Assistant => "from the model:",
     };
-    let blocks = blocks.iter().map(|block| match block {
-        SamplingBlock::ToolUse(call) => {
-            names.insert(&call.id, &call.name);
-            BlockView::Call(called(call))
+    let mut parts = Vec::new();
+    for block in blocks {
+        match block {
+            SamplingBlock::ToolUse(call) => {
+                names.insert(&call.id, &call.name);
+                parts.push(Part::Line(called(call)));
+            }
+            SamplingBlock::ToolResult(it) => {
+                parts.extend(result(names.get(it.tool_use_id.as_str()).copied(), it));
+            }
+            other => parts.push(Part::Text(content::sampling_block(other))),
         }
-        SamplingBlock::ToolResult(it) => result(names.get(it.tool_use_id.as_str()).copied(), it),
-        other => BlockView::Text(content::sampling_block(other)),
-    });
+    }
     MessageView {
         from: from.into(),
-        blocks: blocks.collect(),
+        parts,
     }
 }
 
@@ -310,7 +269,7 @@ fn called(call: &ToolUseContent) -> Labelled {
     Labelled::new("calls", format!("{}{input}", call.name))
 }
 
-fn result(name: Option<&str>, result: &ToolResultContent) -> BlockView {
+fn result(name: Option<&str>, result: &ToolResultContent) -> [Part; 2] {
     let label = match result.is_error {
         Some(true) => "failed:",
         _ => "result of",
@@ -318,9 +277,9 @@ fn result(name: Option<&str>, result: &ToolResultContent) -> BlockView {
     let of = Labelled::new(label, name.unwrap_or(&result.tool_use_id));
     let text = match &result.structured_content {
         Some(structured) if result.content.is_empty() => PeerText::from(structured),
-        _ => content::blocks_text(&result.content),
+        _ => content::blocks(&result.content).into(),
     };
-    BlockView::Result(of, text)
+    [Part::Line(of), Part::Text(text)]
 }
 
 fn tools(request: &CreateMessageParams) -> Option<ToolsView> {

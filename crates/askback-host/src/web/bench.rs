@@ -34,17 +34,6 @@ const PICTURES: [(&[u8], &str); 4] = [
     (b"RIFF", "image/webp"),
 ];
 
-const LEVELS: [&str; 8] = [
-    "debug",
-    "info",
-    "notice",
-    "warning",
-    "error",
-    "critical",
-    "alert",
-    "emergency",
-];
-
 #[derive(Debug, Clone)]
 pub(super) struct ResultFile {
     number: u64,
@@ -181,7 +170,7 @@ pub(super) fn bench(talk: &Conversation, state: BenchState<'_>) -> Html {
         far: call.and_then(|it| it.far.as_ref()),
         has_called: talk.offers().latest().is_some(),
         groups: groups.collect(),
-        levels: LEVELS,
+        levels: remarks::LEVELS,
         log: talk.chosen().log().map(remarks::level).unwrap_or_default(),
     })
 }

@@ -7,7 +7,7 @@ use super::visit::is_same;
 use crate::{
     leaf::Did,
     model::Action,
-    view::{Act, ActionView, Body, FieldView, Input, LinkStep, SamplingView, View},
+    view::{Act, ActionView, Body, FieldView, Input, LinkStep, View},
 };
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -95,10 +95,6 @@ pub(super) fn actions(view: &View, form: &Form) -> Vec<Action> {
     let pressed = form.field("act").unwrap_or_default();
     let text = form.text("text");
     let button = buttons(view).into_iter().find(|it| name(it.act) == pressed);
-    let takes_text = matches!(
-        &view.body,
-        Body::Sampling(SamplingView::Write { .. } | SamplingView::Rewrite { .. })
-    );
     match (button.map(|it| it.act), text) {
         (Some(Act::Fill), Some(text)) => actions.push(Action::Fill(text)),
         (Some(Act::Folder), Some(text)) => actions.push(Action::Folder(text)),
@@ -106,9 +102,9 @@ pub(super) fn actions(view: &View, form: &Form) -> Vec<Action> {
             actions.push(Action::Fill(text));
         }
         (act, text) => {
-            actions.extend(text.filter(|_| takes_text).map(Action::Draft));
-            let is_reply = matches!(&view.body, Body::Sampling(SamplingView::Reply { .. }));
-            actions.extend(act.and_then(|act| act.action(is_reply)));
+            let is_kept = matches!(view.body, Body::Write(_));
+            actions.extend(text.filter(|_| is_kept).map(Action::Draft));
+            actions.extend(act.and_then(Act::action));
         }
     }
     actions

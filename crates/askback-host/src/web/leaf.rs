@@ -94,10 +94,7 @@ struct LogPart<'a> {
 
 impl WebPage {
     /// Serves a page on a free port of 127.0.0.1. Must be called within the runtime.
-    ///
-    /// # Errors
-    ///
-    /// If no port is available, or the system has no random numbers.
+    /// Fails if no port is available, or the system has no random numbers.
     pub fn start(limits: &Limits) -> io::Result<Self> {
         let listener = std::net::TcpListener::bind(SocketAddr::from((Ipv4Addr::LOCALHOST, 0)))?;
         listener.set_nonblocking(true)?;
@@ -166,10 +163,7 @@ impl WebPage {
     }
 
     /// Opens the page in the system's browser.
-    ///
-    /// # Errors
-    ///
-    /// If no browser could be started. The message says how to open the page.
+    /// Fails if no browser could be started. The message says how to open the page.
     pub fn open_browser(&self) -> Result<(), Words> {
         let Some(link) = self.link() else {
             return Ok(());
@@ -269,7 +263,7 @@ impl Leaf for WebPage {
     }
 
     fn tasks(&mut self, tasks: &Tasks) {
-        self.shared.show_tasks(tasks.clone());
+        self.shared.tasks.get_or_init(|| tasks.clone());
     }
 
     fn show(&mut self, talk: &Conversation, prompt: Option<&Words>) {

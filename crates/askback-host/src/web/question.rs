@@ -10,10 +10,9 @@ use crate::{
     page::Style,
     text::{PeerText, Words, acts_or_hides},
     view::{
-        BlockView, Body, Destination, FieldState, FieldView, FormView, Input, Labelled, LinkStep,
-        LinkView, MessageView, Part, ReplyBlockView, RequestView, SamplingView, SecretView, View,
+        Body, Destination, FieldState, FieldView, FormView, Input, Labelled, LinkStep, LinkView,
+        MessageView, Part, RequestView, SecretView, View,
     },
-    words,
 };
 
 #[derive(Template)]
@@ -33,7 +32,7 @@ struct QuestionPage<'a> {
     text: Option<TextPart<'a>>,
     /// The link that the user agreed to open.
     open: Option<&'a str>,
-    after: Vec<Line>,
+    left: Option<Html>,
     issue: Option<Html>,
     buttons: Vec<Button>,
     is_waiting: bool,
@@ -90,7 +89,6 @@ pub(super) fn question(
         Body::Form(form) => fields(form, view.issue.is_some(), suggests),
         _ => Vec::new(),
     };
-    let (body, after) = body(view);
     Html::of(&QuestionPage {
         token,
         is_news,
@@ -104,8 +102,8 @@ pub(super) fn question(
             label: Some(Html::ours(&call.label)),
             text: Some(Html::peer(&call.name)),
         }),
-        message: view.message.iter().flat_map(part).collect(),
-        body,
+        message: parts(&view.message),
+        body: body(view),
         fields,
         text: text(view, begun),
         open: match &view.body {
@@ -114,10 +112,13 @@ pub(super) fn question(
             }
             _ => None,
         },
-        after,
+        left: match &view.body {
+            Body::Form(form) => form.left.as_ref().map(Html::ours),
+            _ => None,
+        },
         issue: view.issue.as_ref().map(Html::ours),
         buttons: all_buttons(view),
-        is_waiting: matches!(&view.body, Body::Sampling(SamplingView::Running(_))),
+        is_waiting: matches!(view.body, Body::Running(_)),
     })
 }
 
@@ -190,8 +191,8 @@ fn part(part: &Part) -> Vec<Line> {
 }
 
 fn request(request: &RequestView) -> Vec<Line> {
-    let mut lines: Vec<_> = request.system.iter().flat_map(quoted).collect();
-    lines.extend(request.messages.iter().flat_map(message));
+    let messages = request.system.iter().chain(&request.messages);
+    let mut lines: Vec<_> = messages.flat_map(message).collect();
     if let Some(tools) = &request.tools {
         lines.push(ours("note", &tools.words));
         for tool in &tools.tools {
@@ -200,49 +201,38 @@ fn request(request: &RequestView) -> Vec<Line> {
             lines.extend(tool.arguments.iter().chain(&tool.schema).map(peer));
         }
     }
-    lines.push(ours("note", &request.wishes));
-    lines.extend(request.hints.iter().map(labelled));
+    lines.extend(parts(&request.wishes));
     lines
-}
-
-fn quoted(fact: &Labelled) -> [Line; 2] {
-    [ours("note", &fact.label), peer(&fact.text)]
 }
 
 fn message(message: &MessageView) -> Vec<Line> {
     let mut lines = vec![ours("note", &message.from)];
-    for block in &message.blocks {
-        match block {
-            BlockView::Text(text) => lines.push(peer(text)),
-            BlockView::Call(call) => lines.push(labelled(call)),
-            BlockView::Result(of, text) => lines.extend([labelled(of), peer(text)]),
-        }
-    }
+    lines.extend(parts(&message.parts));
     lines
 }
 
-/// Returns the lines before the fields, and the lines after them.
-fn body(view: &View) -> (Vec<Line>, Vec<Line>) {
-    let mut after = Vec::new();
-    let lines = match &view.body {
-        Body::Nothing | Body::Reason(_) => Vec::new(),
+fn parts(parts: &[Part]) -> Vec<Line> {
+    parts.iter().flat_map(part).collect()
+}
+
+fn body(view: &View) -> Vec<Line> {
+    match &view.body {
+        Body::Nothing | Body::Reason(_) | Body::Form(_) => Vec::new(),
         Body::Secret(it) => secret(it),
-        Body::Form(form) => {
-            after.extend(form.left.iter().map(|left| ours("note", left)));
-            Vec::new()
-        }
         Body::Review(form) => review(form),
         Body::Link(it) => link(it),
-        Body::Sampling(it) => sampling(it),
-        Body::Folders { offered, .. } => offered.iter().map(|it| ours("said", it)).collect(),
-        Body::Outline(outline) => {
-            let mut lines: Vec<_> = outline.lines.iter().map(peer).collect();
-            lines.extend(outline.secret.iter().flat_map(secret));
-            lines.extend(outline.destination.iter().flat_map(destination));
-            lines
+        Body::Request(it) | Body::Reply(it) => parts(it),
+        Body::Running(words) => vec![ours("said", words)],
+        Body::Write(write) => {
+            let now = write
+                .now
+                .iter()
+                .flat_map(|now| [ours("note", &now.label), peer(&now.text)]);
+            parts(&write.parts).into_iter().chain(now).collect()
         }
-    };
-    (lines, after)
+        Body::Folders { offered, .. } => offered.iter().map(|it| ours("said", it)).collect(),
+        Body::Outline(outline) => outline.lines.iter().map(peer).collect(),
+    }
 }
 
 fn secret(secret: &SecretView) -> Vec<Line> {
@@ -300,50 +290,6 @@ fn destination(destination: &Destination) -> Vec<Line> {
     lines
 }
 
-fn sampling(sampling: &SamplingView) -> Vec<Line> {
-    match sampling {
-        SamplingView::Request { changed, words } => {
-            let mut lines = Vec::new();
-            if let Some((title, changed)) = changed {
-                lines.push(ours("said", title));
-                lines.extend(request(changed));
-            }
-            lines.push(ours("said", words));
-            lines
-        }
-        SamplingView::Running(words) => vec![ours("said", words)],
-        SamplingView::Reply {
-            title,
-            blocks,
-            facts,
-        } => {
-            let mut lines = vec![ours("said", title)];
-            for block in blocks {
-                match block {
-                    ReplyBlockView::Text(text) => lines.push(peer(text)),
-                    ReplyBlockView::Call {
-                        number,
-                        tool,
-                        arguments,
-                    } => {
-                        lines.push(ours("note", &words!("{}.", *number)));
-                        lines.push(labelled(tool));
-                        lines.extend(arguments.iter().map(peer));
-                    }
-                }
-            }
-            lines.extend(facts.iter().map(labelled));
-            lines
-        }
-        SamplingView::Rewrite { title, text, .. } => vec![ours("note", title), peer(text)],
-        SamplingView::Write { note, tools } => {
-            let note = note.iter().map(|(it, words)| ours(style(*it), words));
-            note.chain(tools.iter().map(labelled)).collect()
-        }
-        SamplingView::Reread { title, text } => vec![ours("said", title), peer(text)],
-    }
-}
-
 fn text<'a>(view: &View, begun: &'a str) -> Option<TextPart<'a>> {
     let (label, is_long): (Words, _) = match &view.body {
         Body::Reason(label) => (label.clone(), false),
@@ -352,8 +298,7 @@ fn text<'a>(view: &View, begun: &'a str) -> Option<TextPart<'a>> {
             let words = "The whole address at which the browser ended:";
             (link.next.clone().unwrap_or_else(|| words.into()), false)
         }
-        Body::Sampling(SamplingView::Rewrite { editing, .. }) => (editing.clone(), true),
-        Body::Sampling(SamplingView::Write { .. }) => ("The text:".into(), true),
+        Body::Write(write) => (write.label.clone(), true),
         _ => return None,
     };
     Some(TextPart {
@@ -363,24 +308,24 @@ fn text<'a>(view: &View, begun: &'a str) -> Option<TextPart<'a>> {
     })
 }
 
-/// An empty field is reported as missing only after the user reviewed the form.
 fn fields(form: &FormView, was_looked_over: bool, suggests: bool) -> Vec<FieldPart<'_>> {
     let fields = form.fields.iter().enumerate();
-    fields
-        .map(|(index, it)| {
-            let is_quiet = it.state == FieldState::Empty && !was_looked_over;
-            let suggested = form.suggested.iter().filter(|it| it.field == index);
-            let values = suggested.flat_map(|it| &it.values).map(PeerText::raw);
+    let fields = fields.map(|(index, it)| {
+        let suggested = form.suggested.iter().filter(|it| it.field == index);
+        let values = suggested.flat_map(|it| &it.values).map(PeerText::raw);
+        FieldPart {
             // A value that hides something cannot be judged in a list.
-            let values = values.filter(|value| !value.chars().any(acts_or_hides));
-            FieldPart {
-                issue: it.issue.as_ref().filter(|_| !is_quiet),
-                suggests: suggests && !it.is_secret,
-                suggested: values.collect(),
-                ..field(index, it)
-            }
-        })
-        .collect()
+            suggested: values.filter(|it| !it.chars().any(acts_or_hides)).collect(),
+            suggests: suggests && !it.is_secret,
+            // An empty field is reported as missing only after the user reviewed the form.
+            issue: it
+                .issue
+                .as_ref()
+                .filter(|_| was_looked_over || it.state != FieldState::Empty),
+            ..field(index, it)
+        }
+    });
+    fields.collect()
 }
 
 fn field(index: usize, field: &FieldView) -> FieldPart<'_> {

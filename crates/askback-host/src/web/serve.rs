@@ -45,7 +45,6 @@ const SCRIPT: &str = include_str!("../../templates/web/page.js");
 
 type Answer = Response<PageBody>;
 
-/// An open page in a browser.
 struct Tab {
     permit: Option<OwnedSemaphorePermit>,
     service: WebService,

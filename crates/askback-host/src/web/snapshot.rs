@@ -3,7 +3,7 @@
 use std::{
     io,
     net::SocketAddr,
-    sync::{Mutex, MutexGuard, PoisonError},
+    sync::{Mutex, MutexGuard, OnceLock, PoisonError},
     time::SystemTime,
 };
 
@@ -45,7 +45,7 @@ pub(super) struct Shared {
     pub(super) is_open: watch::Sender<bool>,
     snapshot: Mutex<Snapshot>,
     wires: Mutex<Vec<ServerWire>>,
-    tasks: Mutex<Option<Tasks>>,
+    pub(super) tasks: OnceLock<Tasks>,
 }
 
 pub(super) struct Submission {
@@ -80,9 +80,7 @@ pub(super) struct Snapshot {
 }
 
 impl Shared {
-    /// # Errors
-    ///
-    /// If the system gives no random numbers.
+    /// Fails if the system gives no random numbers.
     pub(super) fn new(
         address: SocketAddr,
         visit: Visit,
@@ -98,7 +96,7 @@ impl Shared {
             is_open: watch::Sender::new(false),
             snapshot: Mutex::default(),
             wires: Mutex::default(),
-            tasks: Mutex::default(),
+            tasks: OnceLock::new(),
         })
     }
 
@@ -106,18 +104,9 @@ impl Shared {
         self.snapshot.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(super) fn show_tasks(&self, tasks: Tasks) {
-        *self.tasks.lock().unwrap_or_else(PoisonError::into_inner) = Some(tasks);
-    }
-
-    fn tasks(&self) -> Option<Tasks> {
-        let tasks = self.tasks.lock();
-        tasks.unwrap_or_else(PoisonError::into_inner).clone()
-    }
-
     /// Whether a call in the background is still at work, so that its status may change at any time.
     pub(super) fn has_task_at_work(&self) -> bool {
-        let tasks = self.tasks().map(|tasks| tasks.all());
+        let tasks = self.tasks.get().map(Tasks::all);
         let mut tasks = tasks.into_iter().flatten();
         tasks.any(|(_, task)| task.is_at_work())
     }
@@ -147,7 +136,6 @@ impl Shared {
         let visit = self.visit.path();
         let wire = self.seen_wire();
         let list = wire.map(|wire| wire::list(&wire, None, &visit));
-        let tasks = self.tasks();
         let mut snapshot = self.snapshot();
         snapshot.put(WIRE, list.unwrap_or_default());
         let state = BenchState {
@@ -155,7 +143,7 @@ impl Shared {
             visit: &visit,
             is_idle: snapshot.is_idle,
         };
-        let tasks = tasks.map(|tasks| bench::tasks(&tasks, state));
+        let tasks = self.tasks.get().map(|tasks| bench::tasks(tasks, state));
         snapshot.put(TASKS, tasks.unwrap_or_default());
         snapshot.seen.get_or_insert_with(Instant::now);
         snapshot.drawn.get_or_insert_with(SystemTime::now);

@@ -36,10 +36,7 @@ impl Visit {
     }
 
     /// Makes a new one-time link.
-    ///
-    /// # Errors
-    ///
-    /// If the system gives no random numbers.
+    /// Fails if the system gives no random numbers.
     pub(super) fn renew(&self) -> io::Result<()> {
         let once = (random()?, Instant::now());
         *self.once.lock().unwrap_or_else(PoisonError::into_inner) = Some(once);

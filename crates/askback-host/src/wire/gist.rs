@@ -8,7 +8,7 @@ use std::{
 use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
 
-use crate::text::head;
+use crate::text::cut;
 
 /// The kind of a message, and what it is about. Strings in it come from a peer.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -35,7 +35,6 @@ pub(super) enum Gist {
     /// A batch with this many messages.
     Batch(usize),
     Nothing,
-    /// Not a JSON-RPC message.
     Unreadable,
 }
 
@@ -274,10 +273,7 @@ impl<'a> Members<'a> {
 }
 
 fn short(text: &str) -> String {
-    match head(text, NAME) {
-        (_, 0) => text.to_owned(),
-        (head, _) => format!("{head}…"),
-    }
+    cut(text, NAME)
 }
 
 /// A `requestState`, as far as it is needed to recognize it.

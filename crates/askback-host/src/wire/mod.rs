@@ -165,7 +165,6 @@ impl Wire {
         self.kept.iter().find(|entry| entry.number == number)
     }
 
-    /// How many messages were dropped.
     pub fn dropped(&self) -> u64 {
         let kept = u64::try_from(self.kept.len()).unwrap_or(u64::MAX);
         self.last.saturating_sub(kept)
@@ -173,11 +172,6 @@ impl Wire {
 
     pub fn began(&self) -> SystemTime {
         self.began
-    }
-
-    /// The limit in bytes.
-    pub fn most(&self) -> usize {
-        self.most
     }
 
     /// Returns the newest messages with a number below `before`, at most `most`, grouped by call, and the number before
@@ -314,15 +308,6 @@ impl Wire {
 }
 
 impl Entry {
-    /// The number of the message, from 1.
-    pub fn number(&self) -> u64 {
-        self.number
-    }
-
-    pub fn is_sent(&self) -> bool {
-        self.is_sent
-    }
-
     /// The unchanged message; empty for an HTTP request without one.
     pub fn message(&self) -> &[u8] {
         &self.message

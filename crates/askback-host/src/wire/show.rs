@@ -40,10 +40,7 @@ impl MessageSelection {
 }
 
 /// Puts the selected messages on the page.
-///
-/// # Errors
-///
-/// If there is no message with this number.
+/// Fails if there is no message with this number.
 pub fn put(page: &mut Page, wire: &Wire, shown: MessageSelection) -> Result<(), Words> {
     match shown {
         MessageSelection::Last => list(page, wire, LAST),
@@ -72,7 +69,7 @@ fn list(page: &mut Page, wire: &Wire, most: usize) {
         let words = words!(
             "The first {} messages were dropped: askback keeps {} of messages.",
             wire.dropped(),
-            size(wire.most())
+            size(wire.most)
         );
         page.note(Style::Dim, words);
     }
@@ -92,7 +89,6 @@ fn list(page: &mut Page, wire: &Wire, most: usize) {
     page.note(Style::Dim, MORE);
 }
 
-/// A message in one line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Row {
     mark: Words,

@@ -81,7 +81,9 @@ pub(crate) struct Written {
 
 impl Written {
     pub(crate) fn hear(&mut self, front: Option<Front<'_>>, event: &Event) {
-        let Some(front) = front.filter(|front| *event == Event::Withdrawn(front.id)) else {
+        let Some(front) =
+            front.filter(|front| matches!(event, Event::Ended(id, _) if *id == front.id))
+        else {
             return;
         };
         let draft = self.drafts.remove(&front.id);

@@ -8,6 +8,7 @@ use askback::{
     protocol::{LoggingLevel, Root, Tool},
 };
 use askback_host::{
+    ending::QuestionEnd,
     model::{
         Action, Call, Catalog, Change, Conversation, Desk, Effect, Event, Far, How, Notice, Offer,
         Permission, Presence, Question, Reply, Server, Why, WorstEnd,
@@ -226,7 +227,7 @@ proptest! {
                 asked.insert(*id, server);
             }
             let withdrawn = match &change {
-                Change::Desk(_, Event::Withdrawn(id)) if asked.get(id) == Some(&server) => Some(*id),
+                Change::Desk(_, Event::Ended(id, QuestionEnd::Withdrawn)) if asked.get(id) == Some(&server) => Some(*id),
                 _ => None,
             };
             let is_at_a_desk = matches!(change, Change::Desk(..));
@@ -364,7 +365,10 @@ fn a_call_counts_what_was_asked_in_it() {
     talk.update(called(false));
     talk.update(Change::Desk(server, Event::Asked(1, form("Why?", "", ""))));
     talk.update(Change::Desk(server, Event::Asked(2, form("And?", "", ""))));
-    talk.update(Change::Desk(server, Event::Withdrawn(1)));
+    talk.update(Change::Desk(
+        server,
+        Event::Ended(1, QuestionEnd::Withdrawn),
+    ));
     let mut of_a_task = form("A task?", "", "");
     of_a_task.call = Some(Call::Task {
         number: 1,

@@ -15,6 +15,7 @@ use askback_host::model::{
     Action, Ask, Call, Desk, Draft, Effect, Event, Front, Notice, Part, Permission, Question,
     Refused, Reply, Step, Typed, TypedChange, TypedValue, Wants, Why, WorstEnd,
 };
+use askback_host::{ending::QuestionEnd, text::Words};
 use proptest::prelude::*;
 
 use crate::{
@@ -127,12 +128,12 @@ pub(crate) fn event() -> impl Strategy<Value = Event> {
     prop_oneof![
         // The numbers are assigned later.
         6 => question().prop_map(|question| Event::Asked(0, question)),
-        1 => (0u64..30).prop_map(Event::Withdrawn),
+        1 => (0u64..30).prop_map(|id| Event::Ended(id, QuestionEnd::Withdrawn)),
         // Number 0 stands for the current question.
-        1 => Just(Event::Withdrawn(0)),
+        1 => Just(Event::Ended(0, QuestionEnd::Withdrawn)),
         4 => any::<bool>().prop_map(|tool| reply_of_a_model("Two.", tool)),
         2 => Just(called_twice()),
-        1 => Just(Event::Sampled(Err(("it is overloaded".into(), None)))),
+        1 => Just(Event::Sampled(Err(Words::from("it is overloaded").into()))),
         1 => Just(Event::Refused(refused())),
         24 => said.prop_map(Event::Action),
         1 => Just(Event::EndOfInput),
@@ -281,7 +282,7 @@ proptest! {
         let offer = Some(Root::new("file:///home"));
         let mut desk = Desk::new(travel(), offer, None, Limits::default());
         if has_model {
-            desk = desk.with_model("ollama/qwen3".to_owned(), Permission::Ask);
+            desk = crate::with_model(desk);
         }
         let mut asked = Asked::new();
         let (mut agreed, mut drafts) = (Agreed::default(), Written::default());
@@ -297,11 +298,11 @@ proptest! {
                     asked.insert(last, schema);
                     Event::Asked(last, question)
                 }
-                Event::Withdrawn(id) => {
+                Event::Ended(id, QuestionEnd::Withdrawn) => {
                     let front = desk.front().map(|front| front.id);
                     let id = front.filter(|_| id == 0).unwrap_or(id);
                     asked.remove(&id);
-                    Event::Withdrawn(id)
+                    Event::Ended(id, QuestionEnd::Withdrawn)
                 }
                 other => other,
             };

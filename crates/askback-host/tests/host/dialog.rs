@@ -8,12 +8,15 @@ use askback::{
     },
 };
 use askback_host::{
+    ending::QuestionEnd,
     model::{
-        Action, Ask, Call, Desk, Effect, Event, Notice, Permission, Question, Reply, Step,
-        SuggestionRequest, Why, WorstEnd,
+        Action, Ask, Call, Desk, Effect, Event, Notice, Question, Reply, Step, SuggestionRequest,
+        Why, WorstEnd,
     },
+    models::ModelError,
     page::{Look, Page},
     plain::Dialog,
+    view::Reader,
 };
 use serde_json::{Value, json};
 
@@ -69,7 +72,11 @@ impl Seat {
         let limits = Limits::default();
         let offer = Root::new("file:///home/ada/trip");
         Self {
-            dialog: Dialog::new(Page::new(look), limits.host.message_shown),
+            dialog: Dialog::new(
+                Page::new(look),
+                limits.host.message_shown,
+                Reader::default(),
+            ),
             desk: Desk::new(travel(), Some(offer), None, limits).with_clock(evening()),
         }
     }
@@ -112,24 +119,27 @@ fn play(look: Look, does: Vec<Do<'_>>) -> String {
             }
             Elsewhere => {
                 let shown = Limits::default().host.message_shown;
-                seat.dialog = Dialog::new(Page::new(look), shown).from_elsewhere(true);
+                seat.dialog = Dialog::new(Page::new(look), shown, crate::ELSEWHERE);
                 Vec::new()
             }
             End => seat.happen(Event::EndOfInput),
-            Withdraw(id) => seat.happen(Event::Withdrawn(id)),
+            Withdraw(id) => seat.happen(Event::Ended(id, QuestionEnd::Withdrawn)),
             Lose => seat.happen(Event::Lost),
             Done(id) => seat.happen(Event::LinkDone(id.to_owned())),
             Settle(id) => seat.happen(Event::Settled(id)),
             Browser(is_there) => seat.happen(Event::Browser(is_there)),
             Model => {
                 let desk = Desk::new(travel(), None, None, Limits::default());
-                seat.desk = desk.with_model("ollama/qwen3".to_owned(), Permission::Ask);
+                seat.desk = crate::with_model(desk);
                 Vec::new()
             }
             Do::Reply(text, tool) => seat.happen(reply_of_a_model(text, tool)),
             Fail(why) => {
                 let words = "the provider did not take the key".into();
-                seat.happen(Event::Sampled(Err((words, Some(why.into())))))
+                seat.happen(Event::Sampled(Err(ModelError {
+                    words,
+                    quoted: Some(why.into()),
+                })))
             }
             Found(uri) => seat.happen(Event::Folder(Ok(Root::new(uri)))),
             Suggest(field, text, values) => seat.happen(suggested(field, text, values)),
@@ -789,7 +799,7 @@ fn a_link_is_shown_whole_before_it_is_agreed_to() {
         let page = seat.screen();
         let quoted: String = page
             .lines()
-            .filter_map(|row| row.strip_prefix("| "))
+            .filter_map(|row| Some(row.split_once("| ")?.1))
             .collect();
         assert!(quoted.contains(&url), "{page}");
         effects.extend(seat.hear(""));

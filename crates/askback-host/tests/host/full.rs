@@ -7,15 +7,17 @@ use askback::{
     protocol::{CreateMessageParams, Root, SamplingMessage},
 };
 use askback_host::{
+    ending::QuestionEnd,
     full::{Frame, Key, Screen, Size},
     leaf::Did,
     model::{
         About, Action, Ask, Call, Change, Conversation, Desk, Effect, Event, Far, How, Offer,
-        Permission, Question, Reply, Server, SuggestionRequest,
+        Question, Reply, Server, SuggestionRequest,
     },
-    page::{Look, Page, Style},
+    page::{Look, Page},
     relay::ServerId,
     text::{self, Words, given},
+    view::Reader,
     words,
 };
 use proptest::prelude::*;
@@ -77,7 +79,7 @@ impl Seat {
             styled: false,
         };
         Self {
-            screen: Screen::new(limits.host.message_shown),
+            screen: Screen::new(limits.host.message_shown, Reader::default()),
             talk: talk(Desk::new(travel(), Some(offer), None, limits).with_clock(evening())),
             page: Page::new(look),
             size: Size { columns, rows: 24 },
@@ -218,15 +220,14 @@ fn play(columns: usize, does: Vec<Do<'_>>) -> String {
                 seat.frame();
                 seat.pass(millis);
             }
-            Withdraw(id) => seat.happen(Event::Withdrawn(id)),
+            Withdraw(id) => seat.happen(Event::Ended(id, QuestionEnd::Withdrawn)),
             NoBrowser => seat.has_browser = false,
             Elsewhere => {
-                let screen = Screen::new(Limits::default().host.message_shown);
-                seat.screen = screen.from_elsewhere(true);
+                seat.screen = Screen::new(Limits::default().host.message_shown, crate::ELSEWHERE);
             }
             Model => {
                 let desk = Desk::new(travel(), None, None, Limits::default());
-                seat.talk = talk(desk.with_model("ollama/qwen3".to_owned(), Permission::Ask));
+                seat.talk = talk(crate::with_model(desk));
             }
             Do::Reply(text) => seat.happen(reply_of_a_model(text, false)),
             See => {
@@ -814,7 +815,7 @@ fn under_way(columns: usize) -> String {
             seat.happen(Event::Action(said));
         }
     }
-    seat.happen(Event::Withdrawn(3));
+    seat.happen(Event::Ended(3, QuestionEnd::Withdrawn));
     for key in "/tools\n/wi".chars() {
         seat.press(&match key {
             '\n' => Key::Enter,
@@ -911,24 +912,20 @@ fn the_site_of_a_link_stands_out() {
         1,
         link("https://paypal.com.login.evil.example/?to=https://a.example"),
     ));
-    let frame = seat.frame();
+    let frame = seat
+        .screen
+        .frame(&seat.talk, None, None, seat.size, true, false);
     let cells = (0..frame.height()).flat_map(|row| frame.cells(row));
-    let cells =
-        cells.filter(|cell| cell.text.contains("evil.example") || cell.text.contains("paypal"));
-    let seen: Vec<_> = cells.map(|cell| (cell.style, cell.text.as_str())).collect();
-    let expected = [
+    let seen: String = cells.map(|cell| cell.text.as_str()).collect();
+    for part in [
         // On the line with only the site.
-        (Style::Strong, "evil.example"),
-        (Style::Dim, "paypal.com.login."),
-        (Style::Strong, "evil.example"),
-        (Style::Dim, "https://paypal.com.login."),
-        (Style::Strong, "evil.example"),
-    ];
-    assert_eq!(seen, expected);
-    let cells = (0..frame.height()).flat_map(|row| frame.cells(row));
-    let leads_on = cells.filter(|cell| cell.text.contains("May send you on"));
-    let styles: Vec<_> = leads_on.map(|cell| cell.style).collect();
-    assert_eq!(styles, [Style::Warning]);
+        "| \x1b[0m\x1b[1mevil.example\x1b[0m",
+        "\x1b[2mpaypal.com.login.\x1b[0m\x1b[1mevil.example\x1b[0m",
+        "\x1b[2mhttps://paypal.com.login.\x1b[0m\x1b[1mevil.example\x1b[0m",
+        "\x1b[33m! May send you on to \x1b[0m",
+    ] {
+        assert!(seen.contains(part), "{part:?} in {seen:?}");
+    }
 }
 
 #[test]

@@ -24,13 +24,16 @@ mod witness;
 use askback::{
     forms::{Content, FormSchema},
     limits::{FormLimits, Limits},
-    protocol::{CreateMessageParams, CreateMessageResult, SamplingBlock, SamplingMessage},
+    protocol::{
+        CreateMessageParams, CreateMessageResult, Implementation, SamplingBlock, SamplingMessage,
+    },
 };
 use askback_host::{
-    model::{Ask, Asker, Call, Claims, Effect, Event, Origin, Question, Reply, Suggestions},
+    model::{Ask, Asker, Call, Desk, Effect, Event, Origin, Question, Reply, Suggestions},
     page::{Excerpt, LEFT_OUT, Look, Page},
     question,
     text::Clock,
+    view::Reader,
 };
 use serde_json::json;
 
@@ -38,12 +41,23 @@ fn travel() -> Asker {
     Asker {
         name: "travel".to_owned(),
         reached: Origin::Typed("askback serve travel".to_owned()),
-        claims: Some(Claims {
-            name: "travel-agency".to_owned(),
+        claims: Some(Implementation {
             title: Some("Travel agency".to_owned()),
-            version: "0.1.0".to_owned(),
+            ..Implementation::new("travel-agency", "0.1.0")
         }),
     }
+}
+
+/// A user who reached this machine from another one.
+const ELSEWHERE: Reader = Reader {
+    is_elsewhere: true,
+    reveals: false,
+};
+
+/// Lets a model reply to the requests at a desk.
+fn with_model(mut desk: Desk) -> Desk {
+    desk.ask_model("ollama/qwen3".to_owned());
+    desk
 }
 
 /// Sunday evening in the user's time zone.

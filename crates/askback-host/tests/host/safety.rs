@@ -1,11 +1,12 @@
 //! No text of a server can move the cursor or imitate one of our questions.
 
-use askback::limits::Limits;
+use askback::{limits::Limits, protocol::Implementation};
 use askback_host::{
-    model::{Asker, Claims, Desk, Event, Question},
+    model::{Asker, Desk, Event, Question},
     page::{Look, Page},
     plain::Dialog,
     text,
+    view::Reader,
 };
 use proptest::{
     prelude::*,
@@ -86,7 +87,7 @@ fn shown(question: &Question, columns: usize) -> String {
         columns,
         styled: false,
     };
-    let mut dialog = Dialog::new(Page::new(look), shown);
+    let mut dialog = Dialog::new(Page::new(look), shown, Reader::default());
     let mut desk = Desk::new(travel(), None, None, limits);
     let happened = desk.update(Event::Asked(1, question.clone()));
     dialog.happened(&desk, &happened);
@@ -142,7 +143,7 @@ proptest! {
     #[test]
     fn a_server_cannot_hide_in_its_name(name in hostile()) {
         let asker = Asker {
-            claims: Some(Claims { name: name.clone(), title: None, version: name.clone() }),
+            claims: Some(Implementation::new(name.clone(), name.clone())),
             ..travel()
         };
         let look = Look { columns: 80, styled: false };

@@ -18,8 +18,8 @@ use askback_host::{
     host::Host,
     leaf::{Did, Leaf, LinkOpening},
     model::{
-        Action, Ask, Asker, By, Cause, Conversation, Desk, EventOutcome, Origin, Permission, Reply,
-        WorstEnd,
+        Action, Ask, Asker, By, Cause, Change, Conversation, Desk, EventOutcome, Origin,
+        Permission, Reply, WorstEnd,
     },
     page::{Look, Page},
     relay::{Relay, ServerId},
@@ -209,7 +209,7 @@ fn ctrl_c_stops_the_call_at_the_next_question_of_it() {
         let runtime = runtime.expect("the runtime starts");
         runtime.block_on(async {
             let (mut host, a, b, _) = two(questions.len());
-            host.choose(ServerId::default());
+            host.change(Change::Chosen(ServerId::default()));
             let mut asking = JoinSet::new();
             for &(server, in_call) in questions {
                 let relay = if server == "a" { &a } else { &b };
@@ -251,18 +251,18 @@ async fn a_server_has_permissions_folders_and_remarks_of_its_own() {
     let (mut host, relay, other, _) = two(0);
     let b = host.chosen();
     host.permit(Permission::Session).expect("nobody keeps it");
-    host.share(vec![Root::new("file:///b")]);
+    host.change(Change::Shared(host.chosen(), vec![Root::new("file:///b")]));
     assert_eq!(host.desk().asker().name, "b");
-    host.choose(ServerId::default());
+    host.change(Change::Chosen(ServerId::default()));
     assert_eq!(host.desk().asker().name, "a");
     assert_eq!(host.desk().permission(), Permission::Ask);
     assert_eq!(host.desk().shared(), None);
-    host.choose(b);
+    host.change(Change::Chosen(b));
     assert_eq!(host.desk().permission(), Permission::Session);
 
     // Each server has its own limit of remarks.
     for server in [ServerId::default(), b] {
-        host.choose(server);
+        host.change(Change::Chosen(server));
         host.show_stderr(StderrMode::Always);
     }
     let most = Limits::default().host.remarks;
@@ -314,9 +314,9 @@ async fn a_withdrawn_question_is_no_longer_in_front() {
 #[tokio::test]
 async fn a_form_of_ours_stays_in_front_when_another_server_asks() {
     let (mut host, _relay, other, seen) = two(2);
-    host.choose(ServerId::default());
+    host.change(Change::Chosen(ServerId::default()));
     let asking = tokio::spawn(other.fill(asked("1")));
-    assert_eq!(host.fill(form("Ours", "", ""), &()).await, None);
+    assert_eq!(host.fill(form("Ours", "", ""), None).await, None);
     let answer = host.attend(asking).await.expect("nobody interrupts");
     let answer = json!(answer.expect("it ran").expect("it is one"));
     assert_eq!(answer["_meta"]["dev.askback/reason"], "b 1");
@@ -330,7 +330,7 @@ async fn messages_at_a_question_have_its_servers_name_as_a_heading() {
     let ping = WireEvent::Sent(br#"{"id":1,"method":"ping"}"#);
     assert!(wire.take(&ping, Duration::ZERO).is_some());
     host.showing_wire(wire);
-    host.choose(ServerId::default());
+    host.change(Change::Chosen(ServerId::default()));
     let answer = host.attend(other.fill(asked("look"))).await;
     answer.expect("nobody interrupts").expect("it is one");
     assert_eq!(seen.take(), ["b look", "b look"]);

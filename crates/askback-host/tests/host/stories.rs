@@ -8,16 +8,17 @@ use askback::{
     protocol::{CreateMessageParams, CreateMessageResult, Root, SamplingBlock},
 };
 use askback_host::{
+    ending::QuestionEnd,
     full::{Key, Screen, Size},
     leaf::Did,
     model::{
-        Action, Ask, Call, Change, Conversation, Desk, Effect, Event, Permission, Question, Reply,
-        Server,
+        Action, Ask, Call, Change, Conversation, Desk, Effect, Event, Question, Reply, Server,
     },
     page::{Look, Page},
     plain::Dialog,
     relay::ServerId,
     script::{Answer, Script, ScriptRun},
+    view::Reader,
 };
 use serde_json::Value;
 
@@ -249,7 +250,7 @@ fn stories() -> Vec<Story<'static>> {
             keys: "Ada",
             lines: &[],
             page: &[("submit", &[("f0", "Ada")])],
-            then: Some(Event::Withdrawn(1)),
+            then: Some(Event::Ended(1, QuestionEnd::Withdrawn)),
             ..untold("a question that is withdrawn", vec![name()])
         },
         Story {
@@ -276,7 +277,7 @@ fn desk(story: &Story<'_>) -> Desk {
     let offer = Root::new("file:///home/ada/trip");
     let desk = Desk::new(travel(), Some(offer), None, Limits::default()).with_clock(evening());
     match story.has_model {
-        true => desk.with_model("ollama/qwen3".to_owned(), Permission::Ask),
+        true => crate::with_model(desk),
         false => desk,
     }
 }
@@ -373,7 +374,7 @@ fn on_the_screen(story: &Story<'_>) -> Vec<String> {
     let shown = Limits::default().host.message_shown;
     let mut seat = OnScreen {
         talk: Conversation::new(Server::new(desk(story))),
-        screen: Screen::new(shown),
+        screen: Screen::new(shown, Reader::default()),
         page: Page::new(look),
         replies: Vec::new(),
     };
@@ -395,7 +396,11 @@ fn in_lines(story: &Story<'_>) -> Vec<String> {
         styled: false,
     };
     let mut desk = desk(story);
-    let mut dialog = Dialog::new(Page::new(look), Limits::default().host.message_shown);
+    let mut dialog = Dialog::new(
+        Page::new(look),
+        Limits::default().host.message_shown,
+        Reader::default(),
+    );
     let mut replies = Vec::new();
     let mut happen = |desk: &mut Desk, dialog: &mut Dialog, event| {
         let mut events = vec![event];
@@ -525,7 +530,7 @@ fn a_sampling_request_runs_only_after_both_ends_were_seen() {
         let shown = Limits::default().host.message_shown;
         let mut seat = OnScreen {
             talk: Conversation::new(Server::new(desk(&story))),
-            screen: Screen::new(shown),
+            screen: Screen::new(shown, Reader::default()),
             page: Page::new(look),
             replies: Vec::new(),
         };
@@ -550,7 +555,11 @@ fn a_muted_server_leaves_a_line_for_its_questions() {
         styled: false,
     };
     let mut desk = Desk::new(travel(), None, None, Limits::default());
-    let mut dialog = Dialog::new(Page::new(look), Limits::default().host.message_shown);
+    let mut dialog = Dialog::new(
+        Page::new(look),
+        Limits::default().host.message_shown,
+        Reader::default(),
+    );
     let mut lines = 0;
     desk.update(Event::Action(Action::Mute));
     let most = Limits::default().host.refusals;

@@ -113,7 +113,7 @@ async fn check(does: &[(u64, usize, &str)], asked: &[&str]) {
     let (_relay, arrivals) = Relay::new();
     let mut host = Host::new(desk, Box::new(typist), arrivals, &limits);
     let server = Asked::default();
-    let filled = host.fill(vacation(true), &server).await;
+    let filled = host.fill(vacation(true), Some(&server)).await;
     assert_eq!(filled, None);
     assert_eq!(*server.0.lock().unwrap(), asked, "{does:?}");
 }

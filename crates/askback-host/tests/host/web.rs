@@ -16,8 +16,8 @@ use askback_host::{
     leaf::{Did, Leaf, LinkOpening},
     leaves::Leaves,
     model::{
-        About, Ask, Call, Change, Conversation, Desk, Effect, Event, Far, Offer, Permission,
-        Question, Reply, Server, ServerOffer, Suggestions,
+        About, Ask, Call, Change, Conversation, Desk, Effect, Event, Far, Offer, Question, Reply,
+        Server, ServerOffer, Suggestions,
     },
     relay::ServerId,
     web::WebPage,
@@ -677,7 +677,7 @@ async fn a_person_writes_in_place_of_a_model() {
 #[tokio::test]
 async fn a_model_is_asked_and_its_reply_is_sent_after_a_yes_each() {
     let desk = Desk::new(travel(), None, None, Limits::default());
-    let desk = desk.with_model("ollama/qwen3".to_owned(), Permission::Ask);
+    let desk = crate::with_model(desk);
     let mut stage = Stage::before(desk, vec![sample()]);
     let browser = stage.enter().await;
     let page = stage.look(&browser).await;

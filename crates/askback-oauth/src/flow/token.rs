@@ -177,7 +177,7 @@ impl Flow<'_> {
             };
             // The code is used. So the tokens are kept even if this fails.
             if let Err(error) = authorizer.keep_registration(&named).await {
-                tracing::warn!(%error, "the registration of the client is not kept");
+                tracing::warn!(%error, "the client cannot be saved: the next sign-in asks for it again");
             }
         }
         Ok(Some(grant))

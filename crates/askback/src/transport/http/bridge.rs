@@ -118,7 +118,9 @@ impl Bridge {
         let state = Arc::clone(&self.state);
         let ended = |why| *end.lock().unwrap_or_else(PoisonError::into_inner) = why;
         // It is not replaced if an exchange panics, or the functions of the program that it calls.
-        ended(Some("the client panicked".to_owned()));
+        ended(Some(
+            "the client panicked: the message of the panic on stderr says where".to_owned(),
+        ));
         // Closing the client ends all responses that the server holds open.
         let why = tokio::select! {
             why = self.carry(sent) => why,
