@@ -4,7 +4,7 @@
 use std::{
     collections::{BTreeMap, HashMap},
     mem,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::Arc,
     time::Duration,
 };
 
@@ -22,6 +22,7 @@ use tokio::{
 use crate::{
     entropy::entropy,
     error::{Error, Result},
+    mutex::Mutex,
     server::forward::Room,
 };
 
@@ -75,7 +76,7 @@ impl Parks {
     ) -> Result<(String, Arc<Park>)> {
         let id = entropy::<16>()?.map(|byte| format!("{byte:02x}")).concat();
         let park = Arc::new(Park::default());
-        let mut parks = self.lock();
+        let mut parks = self.0.lock();
         if parks.len() >= PARKS {
             return Err(Error::protocol(ErrorObject::internal(
                 "too many calls wait for answers",
@@ -98,16 +99,16 @@ impl Parks {
             }
             of_work.expiry().await;
         });
-        park.lock().work = Some(task.abort_handle());
+        park.state.lock().work = Some(task.abort_handle());
         Ok((id, park))
     }
 
     pub(super) fn find(&self, id: &str) -> Option<Arc<Park>> {
-        self.lock().get(id).cloned()
+        self.0.lock().get(id).cloned()
     }
 
     pub(super) fn end(&self) {
-        let parks: Vec<_> = self.lock().values().cloned().collect();
+        let parks: Vec<_> = self.0.lock().values().cloned().collect();
         for park in parks {
             park.forget();
         }
@@ -115,11 +116,7 @@ impl Parks {
 
     #[cfg(test)]
     pub(super) fn count(&self) -> usize {
-        self.lock().len()
-    }
-
-    fn lock(&self) -> MutexGuard<'_, HashMap<String, Arc<Park>>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock().len()
     }
 }
 
@@ -132,9 +129,9 @@ struct ParkGuard {
 
 impl Drop for ParkGuard {
     fn drop(&mut self) {
-        self.parks.lock().remove(&self.id);
+        self.parks.0.lock().remove(&self.id);
         let given_up = || Err(ErrorObject::internal("the call was given up"));
-        let mut state = self.park.lock();
+        let mut state = self.park.state.lock();
         state.done.get_or_insert_with(given_up);
         let unanswered = mem::take(&mut state.questions);
         drop(state);
@@ -153,7 +150,7 @@ impl Park {
     ) -> Option<RawJson> {
         let (answer, answered) = oneshot::channel();
         let _asked = {
-            let mut state = self.lock();
+            let mut state = self.state.lock();
             if state.done.is_some() {
                 return None;
             }
@@ -182,7 +179,7 @@ impl Park {
     /// Delivers answers to questions up to this number, and ignores the others. So a repeated round cannot answer a
     /// later question with the same key.
     pub(super) fn answer(&self, answers: InputResponses, last_question: u64) {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         for (key, answer) in answers {
             let is_asked = |question: &OpenQuestion| question.number <= last_question;
             if state.questions.get(&key).is_some_and(is_asked)
@@ -201,7 +198,7 @@ impl Park {
             let mut changed = std::pin::pin!(changed);
             changed.as_mut().enable();
             let is_asking = {
-                let state = self.lock();
+                let state = self.state.lock();
                 if let Some(done) = &state.done {
                     let done = done.clone();
                     drop(state);
@@ -215,7 +212,7 @@ impl Park {
                 continue;
             }
             sleep(QUIET).await;
-            let state = self.lock();
+            let state = self.state.lock();
             let questions = state.questions.iter();
             let asks: InputRequests = questions
                 .map(|(key, question)| (key.clone(), question.request.clone()))
@@ -231,23 +228,23 @@ impl Park {
 
     /// Whether a round waits for this call, so that its client can be asked now.
     pub(super) fn is_listened_to(&self) -> bool {
-        let state = self.lock();
+        let state = self.state.lock();
         state.rounds > 0 && state.done.is_none()
     }
 
     pub(super) fn is_done(&self) -> bool {
-        self.lock().done.is_some()
+        self.state.lock().done.is_some()
     }
 
     pub(super) fn forget(&self) {
-        let work = self.lock().work.take();
+        let work = self.state.lock().work.take();
         if let Some(work) = work {
             work.abort();
         }
     }
 
     fn end(&self, (done, room): ParkedResult, ttl: Duration) {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         state.done = Some(done);
         state.room = room;
         // The questions may belong to another call that was asked here. Their server gets an error.
@@ -264,13 +261,13 @@ impl Park {
     async fn expiry(&self) {
         loop {
             let changed = self.changed.notified();
-            let until = self.lock().until;
+            let until = self.state.lock().until;
             match until {
                 None => changed.await,
                 Some(until) => tokio::select! {
                     () = changed => {}
                     () = sleep_until(until) => {
-                        let state = self.lock();
+                        let state = self.state.lock();
                         if state.rounds == 0 && state.until.is_some_and(|until| until <= Instant::now()) {
                             return;
                         }
@@ -278,10 +275,6 @@ impl Park {
                 },
             }
         }
-    }
-
-    fn lock(&self) -> MutexGuard<'_, ParkState> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -293,7 +286,7 @@ struct AskedQuestion {
 
 impl Drop for AskedQuestion {
     fn drop(&mut self) {
-        let mut state = self.park.lock();
+        let mut state = self.park.state.lock();
         let question = state.questions.get(&self.key);
         if question.is_some_and(|question| question.number == self.number) {
             state.questions.remove(&self.key);
@@ -309,7 +302,7 @@ struct Round {
 
 impl Round {
     fn begin(park: &Arc<Park>) -> Self {
-        let mut state = park.lock();
+        let mut state = park.state.lock();
         state.rounds += 1;
         state.until = None;
         drop(state);
@@ -324,7 +317,7 @@ impl Round {
         if mem::replace(&mut self.has_ended, true) {
             return;
         }
-        let mut state = self.park.lock();
+        let mut state = self.park.state.lock();
         state.rounds -= 1;
         if state.rounds == 0 {
             state.until = Instant::now().checked_add(ttl);
@@ -339,7 +332,7 @@ impl Drop for Round {
         if self.has_ended {
             return;
         }
-        let mut state = self.park.lock();
+        let mut state = self.park.state.lock();
         state.rounds -= 1;
         // Another round of the same call may be waiting.
         let is_last = state.rounds == 0;

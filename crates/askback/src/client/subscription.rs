@@ -54,7 +54,10 @@ impl Client {
                     let why = format!("the server does not report changes of {uri}");
                     return Err(ClientError::Unsupported(why));
                 }
-                self.watched().insert(uri.to_owned(), subscription);
+                self.inner
+                    .watched
+                    .lock()
+                    .insert(uri.to_owned(), subscription);
                 Ok(())
             }
         }
@@ -77,7 +80,7 @@ impl Client {
                     .map(|_| ())
             }
             Era::Modern => {
-                self.watched().remove(uri);
+                self.inner.watched.lock().remove(uri);
                 Ok(())
             }
         }

@@ -1,7 +1,6 @@
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::fmt;
 use std::pin::pin;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use askback_core::limits::Limits;
 use tokio::sync::Notify;
@@ -12,7 +11,10 @@ use super::{
     ParkRequest, SessionId, SessionNote, SessionRequest, StoreError, StoreFuture, TakenCall,
     TaskState, Topic,
 };
-use crate::store::share::{self, Eviction, OVERHEAD, StoredBytes};
+use crate::{
+    mutex::Mutex,
+    store::share::{self, Eviction, OVERHEAD, StoredBytes},
+};
 
 /// A journal in memory, for tests and for a fleet of servers in one process.
 pub struct MemoryJournal {
@@ -90,15 +92,6 @@ impl MemoryJournal {
             told: Notify::new(),
         }
     }
-
-    fn hints(&self) -> MutexGuard<'_, Hints> {
-        self.hints.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn entries(&self) -> MutexGuard<'_, Entries> {
-        // Nothing below panics in the middle of a change, so the data behind a poisoned lock is complete.
-        self.entries.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
 /// A journal with the default of
@@ -112,7 +105,7 @@ impl Default for MemoryJournal {
 impl fmt::Debug for MemoryJournal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("MemoryJournal")
-            .field("calls", &self.entries().calls.len())
+            .field("calls", &self.entries.lock().calls.len())
             .finish_non_exhaustive()
     }
 }
@@ -323,7 +316,7 @@ impl Entries {
 
 impl Bus for MemoryJournal {
     fn publish(&self, topic: Topic, hint: &[u8]) {
-        let mut hints = self.hints();
+        let mut hints = self.hints.lock();
         hints.last += 1;
         hints.kept.push_back((topic, hint.to_vec()));
         if hints.kept.len() > MAX_HINTS_KEPT {
@@ -340,7 +333,7 @@ impl Bus for MemoryJournal {
                 // From here on, no hint is missed.
                 told.as_mut().enable();
                 let heard = {
-                    let hints = self.hints();
+                    let hints = self.hints.lock();
                     hints.after(after.unwrap_or(hints.last))
                 };
                 if after != Some(heard.cursor) {
@@ -354,15 +347,15 @@ impl Bus for MemoryJournal {
 
 impl Journal for MemoryJournal {
     fn park<'a>(&'a self, call: ParkRequest<'a>) -> StoreFuture<'a, ParkOutcome> {
-        Box::pin(async move { self.entries().park(&call) })
+        Box::pin(async move { self.entries.lock().park(&call) })
     }
 
     fn answer<'a>(&'a self, answer: AnswerRequest<'a>) -> StoreFuture<'a, AnswerOutcome> {
-        Box::pin(async move { Ok(self.entries().answer(&answer)) })
+        Box::pin(async move { Ok(self.entries.lock().answer(&answer)) })
     }
 
     fn finish<'a>(&'a self, end: FinishRequest<'a>) -> StoreFuture<'a, bool> {
-        Box::pin(async move { Ok(self.entries().finish(&end)) })
+        Box::pin(async move { Ok(self.entries.lock().finish(&end)) })
     }
 
     fn read(
@@ -372,12 +365,12 @@ impl Journal for MemoryJournal {
         after: u64,
         most: usize,
     ) -> StoreFuture<'_, Option<Log>> {
-        Box::pin(async move { Ok(self.entries().read(call, session, after, most)) })
+        Box::pin(async move { Ok(self.entries.lock().read(call, session, after, most)) })
     }
 
     fn due(&self, lease: Lease, now: Millis, most: usize) -> StoreFuture<'_, Vec<TakenCall>> {
         Box::pin(async move {
-            let mut entries = self.entries();
+            let mut entries = self.entries.lock();
             let calls = entries.calls.iter_mut();
             let due = calls.filter(|(_, call)| call.is_due(now)).take(most);
             Ok(due.map(|(id, call)| call.take(*id, lease)).collect())
@@ -390,7 +383,7 @@ impl Journal for MemoryJournal {
         until: Millis,
     ) -> StoreFuture<'a, Vec<(CallId, u32)>> {
         Box::pin(async move {
-            let mut entries = self.entries();
+            let mut entries = self.entries.lock();
             let mut lost = Vec::new();
             for (id, epoch) in held {
                 let call = entries.calls.get_mut(id);
@@ -408,7 +401,7 @@ impl Journal for MemoryJournal {
 
     fn set_status<'a>(&'a self, call: CallId, epoch: u32, status: &'a [u8]) -> StoreFuture<'a, ()> {
         Box::pin(async move {
-            let mut entries = self.entries();
+            let mut entries = self.entries.lock();
             let call = entries.calls.get_mut(&call);
             let works =
                 |call: &&mut Call| call.epoch == epoch && call.lease.is_some() && !call.is_over;
@@ -421,7 +414,7 @@ impl Journal for MemoryJournal {
 
     fn task(&self, call: CallId, session: SessionId) -> StoreFuture<'_, Option<TaskState>> {
         Box::pin(async move {
-            let entries = self.entries();
+            let entries = self.entries.lock();
             let call = entries.calls.get(&call);
             let call = call.filter(|call| call.session == session);
             Ok(call.and_then(|call| {
@@ -435,7 +428,7 @@ impl Journal for MemoryJournal {
 
     fn cancel(&self, session: SessionId, request: [u8; 16]) -> StoreFuture<'_, bool> {
         Box::pin(async move {
-            let mut entries = self.entries();
+            let mut entries = self.entries.lock();
             let before = entries.calls.len();
             entries.calls.retain(|_, call| {
                 call.is_over || call.session != session || call.request != request
@@ -446,7 +439,7 @@ impl Journal for MemoryJournal {
 
     fn note<'a>(&'a self, session: SessionRequest, note: &'a [u8]) -> StoreFuture<'a, ()> {
         Box::pin(async move {
-            let mut entries = self.entries();
+            let mut entries = self.entries.lock();
             let known = entries.sessions.get(&session.session);
             if known.is_some_and(|known| known.ended_at.is_some()) {
                 return Ok(());
@@ -463,7 +456,7 @@ impl Journal for MemoryJournal {
 
     fn end_session(&self, session: SessionRequest) -> StoreFuture<'_, ()> {
         Box::pin(async move {
-            let mut entries = self.entries();
+            let mut entries = self.entries.lock();
             entries
                 .calls
                 .retain(|_, call| call.session != session.session);
@@ -479,7 +472,7 @@ impl Journal for MemoryJournal {
 
     fn session(&self, session: SessionId) -> StoreFuture<'_, SessionNote> {
         Box::pin(async move {
-            let entries = self.entries();
+            let entries = self.entries.lock();
             let known = entries.sessions.get(&session);
             Ok(
                 known.map_or_else(SessionNote::default, |known| SessionNote {
@@ -492,7 +485,7 @@ impl Journal for MemoryJournal {
 
     fn ended_since(&self, since: Millis) -> StoreFuture<'_, Vec<SessionId>> {
         Box::pin(async move {
-            let entries = self.entries();
+            let entries = self.entries.lock();
             let sessions = entries.sessions.iter();
             let ended = sessions.filter(|(_, it)| it.ended_at.is_some_and(|at| at >= since));
             Ok(ended.map(|(id, _)| *id).collect())
@@ -501,7 +494,7 @@ impl Journal for MemoryJournal {
 
     fn announce(&self, process: NodeId, until: Millis, now: Millis) -> StoreFuture<'_, u64> {
         Box::pin(async move {
-            let processes = &mut self.entries().processes;
+            let processes = &mut self.entries.lock().processes;
             processes.insert(process, until);
             let others = processes
                 .iter()
@@ -512,7 +505,7 @@ impl Journal for MemoryJournal {
 
     fn purge(&self, now: Millis) -> StoreFuture<'_, usize> {
         Box::pin(async move {
-            let mut entries = self.entries();
+            let mut entries = self.entries.lock();
             let count = |entries: &Entries| {
                 entries.calls.len() + entries.sessions.len() + entries.processes.len()
             };
@@ -529,7 +522,7 @@ impl Journal for MemoryJournal {
 
     fn status(&self, now: Millis) -> StoreFuture<'_, JournalStatus> {
         Box::pin(async move {
-            let entries = self.entries();
+            let entries = self.entries.lock();
             let open = || entries.calls.values().filter(|call| !call.is_over);
             let mut status =
                 JournalStatus::of_calls(open().map(|call| (call.lease, call.wake)), now);

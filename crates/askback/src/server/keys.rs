@@ -5,7 +5,7 @@ use std::{
     ops::Deref,
     path::PathBuf,
     sync::{
-        Arc, Mutex, OnceLock, PoisonError,
+        Arc, OnceLock,
         atomic::{AtomicBool, Ordering},
     },
 };
@@ -20,6 +20,7 @@ use crate::{
         self, KeyError, KeyOrigin, KeySource, KeyWarning, Keys as LoadedKeys, claims_folder,
         state_dir,
     },
+    mutex::Mutex,
     store::{FileStore, MemoryStore, Store},
 };
 
@@ -117,7 +118,7 @@ impl Keys {
 
     fn chosen(&self) -> &KeyChoice {
         self.chosen.get_or_init(|| {
-            let mut source = self.source.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut source = self.source.lock();
             let source = source.take().unwrap_or_default();
             match &self.given {
                 Some(store) => KeyChoice {

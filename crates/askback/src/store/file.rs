@@ -2,7 +2,7 @@ use std::{
     collections::HashMap,
     fs, io,
     path::{Path, PathBuf},
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::Arc,
     time::{Duration, Instant},
 };
 
@@ -19,6 +19,7 @@ use super::{
 };
 use crate::{
     clock::millis,
+    mutex::Mutex,
     private_file::{self, Creation},
 };
 
@@ -198,7 +199,7 @@ impl Store for FileStore {
 impl Claims {
     fn claim(&self, id: ClaimId, header: &Header, now: Millis) -> Result<Claim, StoreError> {
         let path = self.path(id);
-        let mut shelf = self.shelf();
+        let mut shelf = self.shelf.lock();
         for _ in 0..CLAIM_ATTEMPTS {
             match read(&path)? {
                 Content::Absent => {}
@@ -245,7 +246,7 @@ impl Claims {
 
     fn finish(&self, id: ClaimId, value: &[u8]) -> Result<(), StoreError> {
         let path = self.path(id);
-        let mut shelf = self.shelf();
+        let mut shelf = self.shelf.lock();
         let mut header = match read(&path)? {
             Content::Absent => return Err(StoreError::Unclaimed),
             Content::Done(_, first) if first == value => return Ok(()),
@@ -272,13 +273,13 @@ impl Claims {
     }
 
     fn purge(&self, now: Millis) -> Result<usize, StoreError> {
-        let mut shelf = self.shelf();
+        let mut shelf = self.shelf.lock();
         let shelf = self.scan(&mut shelf)?;
         Ok(self.remove_expired(shelf, now))
     }
 
     fn remove_expired(&self, shelf: &mut Shelf<ClaimId, Finished>, now: Millis) -> usize {
-        let mut clock = self.clock.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut clock = self.clock.lock();
         if clock.has_jumped(now) {
             return 0;
         }
@@ -351,11 +352,6 @@ impl Claims {
 
     fn path(&self, id: ClaimId) -> PathBuf {
         self.folder.join(hex(&id))
-    }
-
-    fn shelf(&self) -> MutexGuard<'_, Option<Shelf<ClaimId, Finished>>> {
-        // After a panic the shelf is either empty or complete.
-        self.shelf.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -1,7 +1,7 @@
 use std::collections::{BTreeSet, HashMap};
 use std::fmt;
 use std::hash::Hash;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use askback_core::limits::Limits;
 
@@ -10,6 +10,7 @@ use super::{
     Claim, ClaimRequest, FlowId, Millis, Owner, PutRequest, Store, StoreError, StoreFuture,
     lease_end,
 };
+use crate::mutex::Mutex;
 
 /// A store in memory. Commits happen at most once per process, because the claims are lost when the process ends. The
 /// store is bounded as the [module](crate::store) describes.
@@ -46,11 +47,6 @@ impl MemoryStore {
             }),
         }
     }
-
-    fn shelves(&self) -> MutexGuard<'_, Shelves> {
-        // Nothing below panics in the middle of a change, so the data behind a poisoned lock is complete.
-        self.shelves.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
 /// A store with the default of
@@ -63,7 +59,7 @@ impl Default for MemoryStore {
 
 impl fmt::Debug for MemoryStore {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let shelves = self.shelves();
+        let shelves = self.shelves.lock();
         f.debug_struct("MemoryStore")
             .field("claims", &shelves.claims.slots.len())
             .field("states", &shelves.states.slots.len())
@@ -77,27 +73,27 @@ impl Store for MemoryStore {
     }
 
     fn claim<'a>(&'a self, commit: ClaimRequest<'a>) -> StoreFuture<'a, Claim> {
-        Box::pin(async move { self.shelves().claim(&commit) })
+        Box::pin(async move { self.shelves.lock().claim(&commit) })
     }
 
     fn finish<'a>(&'a self, flow: FlowId, name: &'a str, value: &'a [u8]) -> StoreFuture<'a, ()> {
-        Box::pin(async move { self.shelves().finish((flow, name.into()), value) })
+        Box::pin(async move { self.shelves.lock().finish((flow, name.into()), value) })
     }
 
     fn put<'a>(&'a self, state: PutRequest<'a>) -> StoreFuture<'a, ()> {
-        Box::pin(async move { self.shelves().put(&state) })
+        Box::pin(async move { self.shelves.lock().put(&state) })
     }
 
     fn get(&self, id: [u8; 32]) -> StoreFuture<'_, Option<Vec<u8>>> {
         Box::pin(async move {
-            let states = &self.shelves().states;
+            let states = &self.shelves.lock().states;
             Ok(states.slots.get(&id).map(|slot| slot.value.clone()))
         })
     }
 
     fn purge(&self, now: Millis) -> StoreFuture<'_, usize> {
         Box::pin(async move {
-            let mut shelves = self.shelves();
+            let mut shelves = self.shelves.lock();
             Ok(shelves.claims.purge(now).len() + shelves.states.purge(now).len())
         })
     }

@@ -1,10 +1,7 @@
 //! Admits requests by their tokens, and answers refused ones (2026-07-28, basic/authorization, Access Token Usage and
 //! Error Handling; RFC 6750, 2.1 and 3).
 
-use std::{
-    sync::{Arc, PoisonError},
-    time::Duration,
-};
+use std::{sync::Arc, time::Duration};
 
 use askback_core::{
     ask::Millis,
@@ -238,7 +235,7 @@ impl Protection {
     fn may_complain(&self) -> bool {
         let now = Instant::now();
         let last = self.complained.lock();
-        let mut last = last.unwrap_or_else(PoisonError::into_inner);
+        let mut last = last;
         let may = last.is_none_or(|last| now >= last + COMPLAINTS);
         if may {
             *last = Some(now);

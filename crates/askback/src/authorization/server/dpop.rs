@@ -4,7 +4,7 @@ use std::{
     collections::{HashMap, HashSet},
     io,
     sync::{
-        Arc, Mutex, PoisonError,
+        Arc,
         atomic::{AtomicU64, Ordering},
     },
     time::Duration,
@@ -24,6 +24,7 @@ use super::{
 use crate::{
     clock::millis,
     entropy::entropy,
+    mutex::Mutex,
     store::{Claim, ClaimRequest, FlowId, Owner, Store, StoreError},
 };
 
@@ -235,7 +236,7 @@ impl Proofs {
     }
 
     fn remember(&self, thumbprint: &str, id: &str, now: Millis) -> Result<UsableProof, TokenError> {
-        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut seen = self.seen.lock();
         let digest = seen.take(thumbprint, id, now)?;
         let mut key = Owner([0; 16]);
         let of_key = Sha256::digest(thumbprint);
