@@ -198,11 +198,6 @@ impl HeldCalls {
         call.map(|call| call.withdrawal.clone()).unwrap_or_default()
     }
 
-    #[cfg(test)]
-    pub(super) fn count(&self) -> usize {
-        self.0.lock().held.len()
-    }
-
     /// Waits until a call that was given back has expired, because the client did not repeat it in
     /// time.
     async fn expiry(&self, call: &HeldCall, keep: Duration) {

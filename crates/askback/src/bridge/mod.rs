@@ -28,7 +28,7 @@ mod upstream;
 use std::{
     future::{Future, pending},
     io, iter,
-    pin::{Pin, pin},
+    pin::pin,
     sync::{Arc, OnceLock},
     time::Duration,
 };
@@ -298,27 +298,12 @@ impl Bridge {
         let Some(client) = received else {
             return Ok(());
         };
-        let session = self.session(&client);
-        self.serve_client(channel, client, session, signal).await
-    }
-
-    fn session(&self, client: &ClientGreeting) -> Arc<Session> {
-        Arc::new(Session::new(
+        let session = Arc::new(Session::new(
             Arc::clone(&self.answers),
             self.event.clone(),
             client.info.clone(),
             self.limits.asking.clone(),
-        ))
-    }
-
-    /// Connects a client that has described itself to the server, and serves it.
-    async fn serve_client(
-        &self,
-        mut channel: Channel,
-        client: ClientGreeting,
-        session: Arc<Session>,
-        mut signal: Pin<&mut (impl Future<Output = ()> + Send)>,
-    ) -> io::Result<()> {
+        ));
         let _ending = EndCalls(Arc::clone(&session));
         let (mut kept, mut replaced) = (Vec::new(), None);
         let connected = {
@@ -582,6 +567,3 @@ fn union(one: &ClientCapabilities, other: &ClientCapabilities) -> ClientCapabili
     both.roots = both.roots.or_else(|| other.roots.clone());
     both
 }
-
-#[cfg(test)]
-mod tests;

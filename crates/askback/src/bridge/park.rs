@@ -113,11 +113,6 @@ impl Parks {
             park.forget();
         }
     }
-
-    #[cfg(test)]
-    pub(super) fn count(&self) -> usize {
-        self.0.lock().len()
-    }
 }
 
 /// Removes a call when its work ends, and notifies a round that still waits for it.

@@ -230,17 +230,6 @@ impl Session {
         &self.tasks
     }
 
-    /// The number of calls, parked calls, held calls, and tasks.
-    #[cfg(test)]
-    pub(super) fn open_work(&self) -> [usize; 4] {
-        [
-            self.calls.lock().len(),
-            self.parks.count(),
-            self.held_calls.count(),
-            self.tasks.count(),
-        ]
-    }
-
     async fn elicit(&self, question: HostQuestion) -> Result<ElicitResult> {
         match self.ask(question, None).await? {
             InputResponse::Elicit(answer) => Ok(answer),

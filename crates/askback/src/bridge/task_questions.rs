@@ -116,11 +116,6 @@ impl TaskQuestions {
             }
         }
     }
-
-    #[cfg(test)]
-    pub(super) fn count(&self) -> usize {
-        self.0.lock().len()
-    }
 }
 
 impl Upstream {
