@@ -15,7 +15,7 @@ use http::{
 use tokio::time::Instant;
 
 use super::{
-    access::{PresentedToken, TokenError},
+    access::{PresentedToken, TokenError, invalid},
     development::is_token,
     dpop::Proofs,
     protection::Protection,
@@ -168,10 +168,10 @@ impl Protection {
         match (scheme, key) {
             (Scheme::Bearer, None) if !self.bound_only => Ok(()),
             (Scheme::DPoP, Some(key)) => self.proofs.check(parts, token, key, now).await,
-            (_, None) => Err(TokenError::Invalid("it is bound to no key".to_owned())),
-            (Scheme::Bearer, Some(_)) => Err(TokenError::Invalid(
-                "it is bound to a key, and sent without proof".to_owned(),
-            )),
+            (_, None) => Err(invalid("it is bound to no key")),
+            (Scheme::Bearer, Some(_)) => {
+                Err(invalid("it is bound to a key, and sent without proof"))
+            }
         }
     }
 

@@ -18,7 +18,7 @@ use sha2::{Digest, Sha256};
 use url::Url;
 
 use super::{
-    access::TokenError,
+    access::{TokenError, invalid},
     jwt::{Compact, Header, Key, SigningAlgorithm},
 };
 use crate::{
@@ -353,10 +353,6 @@ fn used_before() -> TokenError {
 
 fn too_many_by_key() -> TokenError {
     invalid("there are too many proofs by this key")
-}
-
-fn invalid(why: &str) -> TokenError {
-    TokenError::Invalid(why.to_owned())
 }
 
 #[cfg(test)]

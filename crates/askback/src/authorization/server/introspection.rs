@@ -18,7 +18,7 @@ use url::Url;
 use zeroize::Zeroizing;
 
 use super::{
-    access::{Access, PresentedToken, TokenError, TokenVerifier},
+    access::{Access, PresentedToken, TokenError, TokenVerifier, invalid},
     fetch::{fetcher, post_form, usable},
     jwt::{BadKeys, Claims, ExpectedClaims},
 };
@@ -166,14 +166,10 @@ impl Introspection {
 
     fn judge(&self, claims: &Claims, token: PresentedToken<'_>) -> Result<Access, TokenError> {
         if claims.get("active") != Some(&Value::Bool(true)) {
-            return Err(TokenError::Invalid(
-                "its issuer does not know it".to_owned(),
-            ));
+            return Err(invalid("its issuer does not know it"));
         }
         if claims.get("iss").is_some() && claims.text("iss")? != self.issuer {
-            return Err(TokenError::Invalid(
-                "another issuer has issued it (`iss`)".to_owned(),
-            ));
+            return Err(invalid("another issuer has issued it (`iss`)"));
         }
         check_kind(claims)?;
         let expected = ExpectedClaims {

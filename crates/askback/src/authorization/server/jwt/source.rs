@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{
     authorization::server::{
-        access::TokenError,
+        access::{TokenError, invalid},
         fetch::{FetchFailure, UnusableUrl, get, usable},
     },
     clock::millis,
@@ -141,9 +141,7 @@ impl Source {
     ) -> Result<Claims, TokenError> {
         let id = token.header.kid.as_deref();
         let keys = self.keys_for(id, algorithm, now).await?;
-        let mut claims = Err(TokenError::Invalid(
-            "no key of the issuer fits it".to_owned(),
-        ));
+        let mut claims = Err(invalid("no key of the issuer fits it"));
         for key in keys.find(id, algorithm) {
             claims = token.verify(key, algorithm);
             if claims.is_ok() {
