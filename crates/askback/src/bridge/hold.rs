@@ -224,7 +224,7 @@ impl HeldCalls {
     }
 }
 
-async fn wait(changed: impl Future<Output = ()>, end: Option<Instant>) {
+pub(super) async fn wait(changed: impl Future<Output = ()>, end: Option<Instant>) {
     match end {
         None => changed.await,
         Some(end) => tokio::select! {

@@ -415,22 +415,6 @@ impl Bridge {
         session.hear(builder).connect_over(transport).await
     }
 
-    fn upstream_of(
-        &self,
-        client: &ClientGreeting,
-        session: Arc<Session>,
-        upstream: Client,
-    ) -> Upstream {
-        Upstream::new(
-            upstream,
-            session,
-            self.answers.capabilities(),
-            self.limits.asking.clone(),
-            client.revision.era() == Era::Legacy,
-            self.mark.clone(),
-        )
-    }
-
     /// Returns the second connection to the server, which is opened if the server cannot ask on the first.
     fn older_server(
         &self,
@@ -438,34 +422,11 @@ impl Bridge {
         session: &Arc<Session>,
         upstream: &Client,
     ) -> Option<Arc<OlderServer>> {
-        let rule = self.older.clone()?;
-        let revisions = [client.revision, upstream.revision()];
-        if revisions
-            .iter()
-            .any(|revision| revision.era() != Era::Modern)
-        {
-            return None;
-        }
+        let eras = [client.revision.era(), upstream.revision().era()];
+        let rule = self.older.clone().filter(|_| eras == [Era::Modern; 2])?;
         let (bridge, client) = (self.clone(), client.clone());
         let session = Arc::downgrade(session);
-        Some(Arc::new(OlderServer::new(rule, move || {
-            let (bridge, client) = (bridge.clone(), client.clone());
-            let session = session.upgrade();
-            Box::pin(async move {
-                let session = Arc::new(session?.beside());
-                let connected = bridge.connect(&client, &session, true).await;
-                let upstream = connected
-                    .inspect_err(|error| {
-                        session.note(format!("the server was not connected again: {error}"));
-                    })
-                    .ok()?;
-                if upstream.revision().era() == Era::Modern {
-                    upstream.close().await;
-                    return None;
-                }
-                Some(bridge.upstream_of(&client, session, upstream))
-            })
-        })))
+        Some(Arc::new(OlderServer::new(rule, bridge, client, session)))
     }
 
     fn open(
@@ -487,8 +448,7 @@ impl Bridge {
         let random = entropy::<32>().map_err(|error| ErrorObject::internal(error.to_string()))?;
         let info = greeting.server.clone().unwrap_or_default();
         let roots = upstream.clone();
-        let to = self.upstream_of(client, Arc::clone(session), upstream);
-        let to = to.with_older(older);
+        let to = Upstream::new(self, client, Arc::clone(session), upstream, older);
         let server = Server::new(info.name.clone(), info.version.clone())
             // A state opens only on the connection that issued it.
             .keys(KeySource::Ring(KeyRing::new(Key::new(&random))))

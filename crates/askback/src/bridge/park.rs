@@ -4,6 +4,7 @@
 use std::{
     collections::{BTreeMap, HashMap},
     mem,
+    pin::pin,
     sync::Arc,
     time::Duration,
 };
@@ -16,9 +17,10 @@ use askback_core::{
 use tokio::{
     sync::{Notify, oneshot},
     task::AbortHandle,
-    time::{Instant, sleep, sleep_until},
+    time::{Instant, sleep},
 };
 
+use super::hold::wait;
 use crate::{
     entropy::entropy,
     error::{Error, Result},
@@ -48,6 +50,7 @@ struct ParkState {
     done: Option<Result<RawJson, ErrorObject>>,
     /// The number of rounds that wait for this call now.
     rounds: usize,
+    /// When the call is given up, if no round waits for it.
     until: Option<Instant>,
     work: Option<AbortHandle>,
     room: Option<Room>,
@@ -189,8 +192,7 @@ impl Park {
     pub(super) async fn round(self: &Arc<Self>, ttl: Duration) -> RoundEnd {
         let mut round = Round::begin(self);
         loop {
-            let changed = self.changed.notified();
-            let mut changed = std::pin::pin!(changed);
+            let mut changed = pin!(self.changed.notified());
             changed.as_mut().enable();
             let is_asking = {
                 let state = self.state.lock();
@@ -255,20 +257,13 @@ impl Park {
     /// Waits until no round has come within the time limit.
     async fn expiry(&self) {
         loop {
-            let changed = self.changed.notified();
+            let mut changed = pin!(self.changed.notified());
+            changed.as_mut().enable();
             let until = self.state.lock().until;
-            match until {
-                None => changed.await,
-                Some(until) => tokio::select! {
-                    () = changed => {}
-                    () = sleep_until(until) => {
-                        let state = self.state.lock();
-                        if state.rounds == 0 && state.until.is_some_and(|until| until <= Instant::now()) {
-                            return;
-                        }
-                    }
-                },
+            if until.is_some_and(|until| until <= Instant::now()) {
+                return;
             }
+            wait(changed, until).await;
         }
     }
 }
