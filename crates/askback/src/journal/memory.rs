@@ -13,7 +13,10 @@ use super::{
 };
 use crate::{
     mutex::Mutex,
-    store::share::{self, Eviction, OVERHEAD, StoredBytes},
+    store::{
+        memory::{Shelf, Slot},
+        share::{self, OVERHEAD, StoredBytes},
+    },
 };
 
 /// A journal in memory, for tests and for a fleet of servers in one process.
@@ -44,7 +47,7 @@ impl Hints {
 #[derive(Default)]
 struct Entries {
     calls: HashMap<CallId, Call>,
-    sessions: HashMap<SessionId, Session>,
+    sessions: Shelf<SessionId, Session>,
     /// Until when each process serves.
     processes: BTreeMap<NodeId, Millis>,
     max_bytes: usize,
@@ -68,16 +71,8 @@ struct Call {
 }
 
 struct Session {
-    owner: Option<Owner>,
     ended_at: Option<Millis>,
     note: Option<Vec<u8>>,
-    expires: Millis,
-}
-
-impl Session {
-    fn size(&self) -> usize {
-        OVERHEAD + self.note.as_ref().map_or(0, Vec::len)
-    }
 }
 
 impl MemoryJournal {
@@ -177,34 +172,19 @@ impl Entries {
         }
     }
 
-    /// Stores a note about a session, and removes older notes if there is no room.
-    fn keep(&mut self, id: SessionId, session: Session) -> Result<(), StoreError> {
-        self.sessions.remove(&id);
-        loop {
-            let of = |owner: Option<Owner>| {
-                let sessions = self.sessions.values();
-                let sessions = sessions.filter(|it| owner.is_none() || it.owner == owner);
-                sessions.map(Session::size).sum()
-            };
-            let held = StoredBytes {
-                in_all: of(None),
-                by_owner: session.owner.map(|owner| of(Some(owner))),
-            };
-            let is_of_owner = match share::admit_state(held, session.size(), self.max_bytes)? {
-                Eviction::None => break,
-                Eviction::OfOwner => true,
-                Eviction::OfLargest => false,
-            };
-            let sessions = self.sessions.iter();
-            let others = sessions.filter(|(_, it)| !is_of_owner || it.owner == session.owner);
-            let Some((first, _)) = others.min_by_key(|(_, it)| it.expires) else {
-                break;
-            };
-            let first = *first;
-            self.sessions.remove(&first);
-        }
-        self.sessions.insert(id, session);
-        Ok(())
+    /// Stores a note about a session, or that it has ended.
+    fn keep(&mut self, session: SessionRequest, note: Option<&[u8]>) -> Result<(), StoreError> {
+        self.sessions.remove(&session.session);
+        let slot = Slot {
+            value: Session {
+                ended_at: note.is_none().then_some(session.now),
+                note: note.map(<[u8]>::to_vec),
+            },
+            owner: session.owner,
+            size: OVERHEAD + note.map_or(0, <[u8]>::len),
+            expires: session.expires,
+        };
+        self.sessions.put(session.session, slot, self.max_bytes)
     }
 
     fn park(&mut self, request: &ParkRequest<'_>) -> Result<ParkOutcome, StoreError> {
@@ -440,17 +420,11 @@ impl Journal for MemoryJournal {
     fn note<'a>(&'a self, session: SessionRequest, note: &'a [u8]) -> StoreFuture<'a, ()> {
         Box::pin(async move {
             let mut entries = self.entries.lock();
-            let known = entries.sessions.get(&session.session);
-            if known.is_some_and(|known| known.ended_at.is_some()) {
+            let known = entries.sessions.slots.get(&session.session);
+            if known.is_some_and(|known| known.value.ended_at.is_some()) {
                 return Ok(());
             }
-            let noted = Session {
-                owner: session.owner,
-                ended_at: None,
-                note: Some(note.to_vec()),
-                expires: session.expires,
-            };
-            entries.keep(session.session, noted)
+            entries.keep(session, Some(note))
         })
     }
 
@@ -460,34 +434,28 @@ impl Journal for MemoryJournal {
             entries
                 .calls
                 .retain(|_, call| call.session != session.session);
-            let ended = Session {
-                owner: session.owner,
-                ended_at: Some(session.now),
-                note: None,
-                expires: session.expires,
-            };
-            entries.keep(session.session, ended)
+            entries.keep(session, None)
         })
     }
 
     fn session(&self, session: SessionId) -> StoreFuture<'_, SessionNote> {
         Box::pin(async move {
             let entries = self.entries.lock();
-            let known = entries.sessions.get(&session);
-            Ok(
-                known.map_or_else(SessionNote::default, |known| SessionNote {
-                    is_ended: known.ended_at.is_some(),
-                    note: known.note.clone(),
-                }),
-            )
+            let known = entries.sessions.slots.get(&session);
+            let note = known.map(|known| SessionNote {
+                is_ended: known.value.ended_at.is_some(),
+                note: known.value.note.clone(),
+            });
+            Ok(note.unwrap_or_default())
         })
     }
 
     fn ended_since(&self, since: Millis) -> StoreFuture<'_, Vec<SessionId>> {
         Box::pin(async move {
             let entries = self.entries.lock();
-            let sessions = entries.sessions.iter();
-            let ended = sessions.filter(|(_, it)| it.ended_at.is_some_and(|at| at >= since));
+            let sessions = entries.sessions.slots.iter();
+            let is_late = |it: &Session| it.ended_at.is_some_and(|at| at >= since);
+            let ended = sessions.filter(|(_, it)| is_late(&it.value));
             Ok(ended.map(|(id, _)| *id).collect())
         })
     }
@@ -506,17 +474,15 @@ impl Journal for MemoryJournal {
     fn purge(&self, now: Millis) -> StoreFuture<'_, usize> {
         Box::pin(async move {
             let mut entries = self.entries.lock();
-            let count = |entries: &Entries| {
-                entries.calls.len() + entries.sessions.len() + entries.processes.len()
-            };
+            let count = |entries: &Entries| entries.calls.len() + entries.processes.len();
             let before = count(&entries);
             let is_held = |call: &Call| call.lease.is_some_and(|lease| lease.until > now);
             entries
                 .calls
                 .retain(|_, call| call.expires > now || is_held(call));
-            entries.sessions.retain(|_, session| session.expires > now);
             entries.processes.retain(|_, until| *until > now);
-            Ok(before - count(&entries))
+            let gone = before - count(&entries);
+            Ok(gone + entries.sessions.purge(now).len())
         })
     }
 

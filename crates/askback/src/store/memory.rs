@@ -141,32 +141,19 @@ impl Shelves {
             return Ok(());
         }
         self.states.purge(state.now);
-        let size = OVERHEAD + state.bytes.len();
-        loop {
-            let held = self.states.held(state.owner);
-            let gone = match share::admit_state(held, size, self.max_bytes)? {
-                Eviction::None => break,
-                Eviction::OfOwner => self.states.first_of(state.owner),
-                Eviction::OfLargest => self.states.first_of_largest(),
-            };
-            // An owner with bytes has at least one entry.
-            let Some(gone) = gone else { break };
-            self.states.remove(&gone);
-        }
         let slot = Slot {
             value: state.bytes.to_vec(),
             owner: state.owner,
-            size,
+            size: OVERHEAD + state.bytes.len(),
             expires: state.expires,
         };
-        self.states.insert(state.id, slot);
-        Ok(())
+        self.states.put(state.id, slot, self.max_bytes)
     }
 }
 
 /// Entries of one kind, counted in bytes.
-pub(super) struct Shelf<K, V> {
-    pub(super) slots: HashMap<K, Slot<V>>,
+pub(crate) struct Shelf<K, V> {
+    pub(crate) slots: HashMap<K, Slot<V>>,
     bytes: usize,
     by_expiry: BTreeSet<(Millis, K)>,
     owners: HashMap<Option<Owner>, Holding<K>>,
@@ -174,11 +161,11 @@ pub(super) struct Shelf<K, V> {
     by_bytes: BTreeSet<(usize, Option<Owner>)>,
 }
 
-pub(super) struct Slot<V> {
-    pub(super) value: V,
-    pub(super) owner: Option<Owner>,
-    pub(super) size: usize,
-    pub(super) expires: Millis,
+pub(crate) struct Slot<V> {
+    pub(crate) value: V,
+    pub(crate) owner: Option<Owner>,
+    pub(crate) size: usize,
+    pub(crate) expires: Millis,
 }
 
 impl Slot<ClaimState> {
@@ -234,6 +221,28 @@ impl<K: Clone + Hash + Ord, V> Shelf<K, V> {
         }
     }
 
+    /// Inserts an entry. If there is no room, older ones are removed.
+    pub(crate) fn put(
+        &mut self,
+        key: K,
+        slot: Slot<V>,
+        max_bytes: usize,
+    ) -> Result<(), StoreError> {
+        loop {
+            let held = self.held(slot.owner);
+            let gone = match share::admit_state(held, slot.size, max_bytes)? {
+                Eviction::None => break,
+                Eviction::OfOwner => self.first_of(slot.owner),
+                Eviction::OfLargest => self.first_of_largest(),
+            };
+            // An owner with bytes has at least one entry.
+            let Some(gone) = gone else { break };
+            self.remove(&gone);
+        }
+        self.insert(key, slot);
+        Ok(())
+    }
+
     pub(super) fn insert(&mut self, key: K, slot: Slot<V>) {
         self.bytes += slot.size;
         self.by_expiry.insert((slot.expires, key.clone()));
@@ -245,7 +254,7 @@ impl<K: Clone + Hash + Ord, V> Shelf<K, V> {
         self.slots.insert(key, slot);
     }
 
-    pub(super) fn remove(&mut self, key: &K) -> Option<Slot<V>> {
+    pub(crate) fn remove(&mut self, key: &K) -> Option<Slot<V>> {
         let slot = self.slots.remove(key)?;
         let entry = (slot.expires, key.clone());
         self.by_expiry.remove(&entry);
@@ -282,7 +291,7 @@ impl<K: Clone + Hash + Ord, V> Shelf<K, V> {
         self.first_of(*largest)
     }
 
-    pub(super) fn purge(&mut self, now: Millis) -> Vec<K> {
+    pub(crate) fn purge(&mut self, now: Millis) -> Vec<K> {
         let mut removed = Vec::new();
         while let Some((expires, key)) = self.by_expiry.first()
             && *expires <= now

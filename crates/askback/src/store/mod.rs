@@ -46,7 +46,7 @@
 //! `askback::testing::check_store` (feature `testing`) on it, as the tests of this crate's stores do.
 
 mod file;
-mod memory;
+pub(crate) mod memory;
 mod owner;
 mod process_lock;
 pub mod share;
