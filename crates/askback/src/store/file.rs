@@ -14,6 +14,7 @@ use super::{
     Claim, ClaimRequest, FlowId, MemoryStore, Millis, Owner, PutRequest, Store, StoreError,
     StoreFuture, failed, lease_end,
     memory::{Shelf, Slot},
+    owner::half,
     process_lock::{self, ProcessId, ProcessLock},
     share::{self, OVERHEAD},
 };
@@ -439,11 +440,11 @@ fn is_draft(name: &str) -> bool {
 fn claim_id(flow: FlowId, name: &str) -> ClaimId {
     let mut id = [0; 32];
     id[..16].copy_from_slice(&flow.0);
-    id[16..].copy_from_slice(&Sha256::digest(name)[..16]);
+    id[16..].copy_from_slice(&half(Sha256::new_with_prefix(name)));
     id
 }
 
-pub(super) fn hex(bytes: &[u8]) -> String {
+pub(crate) fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 

@@ -25,7 +25,7 @@ use crate::{
     clock::millis,
     entropy::entropy,
     mutex::Mutex,
-    store::{Claim, ClaimRequest, FlowId, Owner, Store, StoreError},
+    store::{Claim, ClaimRequest, FlowId, Owner, Store, StoreError, owner::half},
 };
 
 const DPOP: HeaderName = HeaderName::from_static("dpop");
@@ -238,9 +238,7 @@ impl Proofs {
     fn remember(&self, thumbprint: &str, id: &str, now: Millis) -> Result<UsableProof, TokenError> {
         let mut seen = self.seen.lock();
         let digest = seen.take(thumbprint, id, now)?;
-        let mut key = Owner([0; 16]);
-        let of_key = Sha256::digest(thumbprint);
-        key.0.copy_from_slice(&of_key[..16]);
+        let key = Owner(half(Sha256::new_with_prefix(thumbprint)));
         Ok(UsableProof { digest, key })
     }
 }

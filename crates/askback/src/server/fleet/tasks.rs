@@ -36,7 +36,7 @@ use crate::{
         call::TaskTerms,
         tasks::{full, unknown},
     },
-    store::{Owner, StoreError},
+    store::{Owner, StoreError, owner::half},
 };
 
 /// The interval at which changed status messages of tasks are saved.
@@ -394,9 +394,7 @@ fn session_of(shared: &Shared, owner: Option<&Arc<Principal>>) -> Result<Session
     let owner = owner.map(|owner| PrincipalRecord::of(owner));
     let mut digest = Sha256::new_with_prefix("askback task owner v1");
     digest.update(serde_json::to_vec(&(shared.service(), owner))?);
-    let mut half = [0; 16];
-    half.copy_from_slice(&digest.finalize()[..16]);
-    Ok(SessionId(half))
+    Ok(SessionId(half(digest)))
 }
 
 fn name(shared: &Shared, call: CallId, session: SessionId) -> Result<String> {
