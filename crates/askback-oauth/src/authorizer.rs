@@ -28,7 +28,7 @@ use url::Url;
 use self::renewal::RenewalOutcome;
 use super::{
     AuthorizationError, Config, CredentialKey, CredentialStore, SignInError, SignInMethod,
-    fetch::{Answer, Fetcher},
+    fetch::{Answer, Fetcher, fetch_failed},
     flow::{self, Demands},
     identity::RegisteredClient,
     key::SigningKey,
@@ -476,10 +476,7 @@ impl Authorizer {
                 headers.insert("dpop", sensitive(proof.expose())?);
             }
             let fetched = fetcher.post_form(endpoint, headers, form).await;
-            let fetched = fetched.map_err(|error| AuthorizationError::Fetch {
-                what,
-                why: error.to_string(),
-            })?;
+            let fetched = fetched.map_err(fetch_failed(what))?;
             let nonce = fetched.nonce.as_deref();
             let has_nonce = nonce.is_some_and(|nonce| self.nonces.learn(endpoint, nonce));
             let answer = Answer::from(fetched);

@@ -4,7 +4,7 @@
 //! a moment later. Only document requests follow redirects, and each target is checked like the
 //! first URL. Error messages are short, because the party that chose the URL may see them.
 
-use std::{fmt, io, time::Duration};
+use std::{fmt::Display, io, time::Duration};
 
 use askback_core::{auth::AuthorizationError, http::body::BodyBuffer, json, limits::Limits};
 use askback_requests::{NAME, Names, RequestError, Requests, Route, in_full, next_piece};
@@ -382,21 +382,17 @@ impl FetchError {
     }
 }
 
-impl fmt::Debug for FetchedAnswer {
-    /// Omits the body, which may hold tokens.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("FetchedAnswer")
-            .field("status", &self.status)
-            .finish_non_exhaustive()
-    }
+// Omits the bodies, which may hold tokens.
+askback_core::debug_only! {
+    FetchedAnswer { status }
+    Answer { status }
 }
 
-impl fmt::Debug for Answer {
-    /// Omits the body, which may hold tokens.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Answer")
-            .field("status", &self.status)
-            .finish_non_exhaustive()
+/// Converts the reason why nothing was fetched.
+pub(crate) fn fetch_failed<E: Display>(what: &'static str) -> impl FnOnce(E) -> AuthorizationError {
+    move |why| AuthorizationError::Fetch {
+        what,
+        why: why.to_string(),
     }
 }
 
@@ -406,8 +402,7 @@ fn document<T: DeserializeOwned>(
     what: &'static str,
     answer: Result<Answer, FetchError>,
 ) -> Result<Option<T>, AuthorizationError> {
-    let failed = |why: String| AuthorizationError::Fetch { what, why };
-    let answer = answer.map_err(|error| failed(error.to_string()))?;
+    let answer = answer.map_err(fetch_failed(what))?;
     match (answer.status, answer.json) {
         (200..=299, Some(json)) => {
             let read = json::document(json);
@@ -416,7 +411,9 @@ fn document<T: DeserializeOwned>(
         }
         // A server that returns HTML for every URL has no document.
         (200..=299, None) | (400..=499, _) => Ok(None),
-        (status, _) => Err(failed(format!("it answers with status {status}"))),
+        (status, _) => Err(fetch_failed(what)(format!(
+            "it answers with status {status}"
+        ))),
     }
 }
 
@@ -438,10 +435,7 @@ pub(crate) async fn first_document<T: DeserializeOwned>(
 }
 
 pub(crate) fn no_document(what: &'static str) -> AuthorizationError {
-    AuthorizationError::Fetch {
-        what,
-        why: "no JSON document is at any of the well-known places".to_owned(),
-    }
+    fetch_failed(what)("no JSON document is at any of the well-known places")
 }
 
 fn unreachable(error: RequestError) -> FetchError {

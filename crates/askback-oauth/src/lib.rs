@@ -328,10 +328,7 @@ impl Authorization {
         url.set_fragment(None);
         let authorizer = self
             .authorizer(&url)
-            .map_err(|error| AuthorizationError::Fetch {
-                what: "the authorization server",
-                why: error.to_string(),
-            })?;
+            .map_err(fetch::fetch_failed("the authorization server"))?;
         authorizer.sign_out().await
     }
 

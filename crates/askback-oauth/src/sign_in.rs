@@ -1,5 +1,3 @@
-use std::fmt;
-
 use askback_core::{
     auth::{Scopes, SignInError},
     future::BoxFuture,
@@ -110,14 +108,10 @@ impl SignInRequest {
     }
 }
 
-impl fmt::Debug for SignInRequest {
-    /// Omits the query of the URL.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("SignInRequest")
-            .field("server", &self.server)
-            .field("issuer", &self.issuer)
-            .field("scopes", &self.scopes)
-            .field("more", &self.more)
-            .finish_non_exhaustive()
-    }
-}
+// Omits the URL, whose query holds secrets.
+askback_core::debug_only!(SignInRequest {
+    server,
+    issuer,
+    scopes,
+    more
+});

@@ -7,7 +7,7 @@ use crate::{
     Secret,
     clock::SystemClock,
     code::AuthorizationCode,
-    fetch::{Answer, Fetcher},
+    fetch::{Answer, Fetcher, fetch_failed},
     identity::{Client, RegisteredClient},
     provider::Provider,
     token::{self, Form, TokenRequest, Tokens},
@@ -133,10 +133,7 @@ impl TokenEndpoint {
         };
         let (headers, form) = token::dress(&request, self.now())?;
         let posted = self.fetcher.post_form(&request.endpoint, headers, form);
-        let fetched = posted.await.map_err(|error| AuthorizationError::Fetch {
-            what,
-            why: error.to_string(),
-        })?;
+        let fetched = posted.await.map_err(fetch_failed(what))?;
         Ok(fetched.into())
     }
 

@@ -15,7 +15,7 @@ use zeroize::Zeroizing;
 
 use crate::entropy::entropy;
 use crate::private_file::{self, Creation};
-use crate::store::StoreError;
+use crate::store::{StoreError, file::hex};
 
 /// The source of a server's keys.
 #[derive(Debug, Default)]
@@ -222,8 +222,7 @@ fn file_stem(service: &str) -> String {
         return stem;
     }
     let digest = Sha256::digest(service);
-    let digest: String = digest[..4].iter().map(|b| format!("{b:02x}")).collect();
-    format!("service-{stem}-{digest}")
+    format!("service-{stem}-{}", hex(&digest[..4]))
 }
 
 /// Whether Windows treats a lower-case name as a device, whatever follows the first dot.

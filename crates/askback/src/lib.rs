@@ -107,6 +107,8 @@ pub mod handler;
 pub mod journal;
 #[cfg(feature = "server")]
 pub mod keys;
+#[cfg(any(feature = "client", feature = "server"))]
+mod mutex;
 #[cfg(feature = "server")]
 mod private_file;
 #[cfg(feature = "server")]

@@ -6,7 +6,7 @@ use url::Url;
 use super::{Flow, Resource, Site};
 use crate::{
     AuthorizationError,
-    fetch::{Redirects, first_document, no_document},
+    fetch::{Redirects, fetch_failed, first_document, no_document},
     shown::shown,
 };
 
@@ -31,13 +31,10 @@ impl Flow<'_> {
         let found = first_document(fetcher, SERVER, places, redirects, may_be).await?;
         let Some((document, place)) = found else {
             return match &self.wanted.document {
-                Some(named) => Err(AuthorizationError::Fetch {
-                    what: SERVER,
-                    why: format!(
-                        "no JSON document is at the place that the server names: {}",
-                        shown(named)
-                    ),
-                }),
+                Some(named) => Err(fetch_failed(SERVER)(format!(
+                    "no JSON document is at the place that the server names: {}",
+                    shown(named)
+                ))),
                 None => self.guess(),
             };
         };
@@ -204,10 +201,7 @@ impl Flow<'_> {
 
 /// The error if a server requires a sign-in but names no authorization server.
 pub(super) fn no_issuer() -> AuthorizationError {
-    AuthorizationError::Fetch {
-        what: SERVER,
-        why: "no document at its origin names an authorization server".to_owned(),
-    }
+    fetch_failed(SERVER)("no document at its origin names an authorization server")
 }
 
 /// The name of a server without a document: its URL, without the slash after a bare host

@@ -9,7 +9,7 @@ use super::{Flow, Site, User, ask_user, discovery::no_issuer};
 use crate::{
     AuthorizationError, CredentialKey, Secret,
     authorizer::Authorizer,
-    fetch::Answer,
+    fetch::{Answer, fetch_failed},
     identity::{Client, Method, Origin, Proof},
     reach::is_loopback,
     records::{self, Registration, StoredClient},
@@ -107,10 +107,7 @@ impl Flow<'_> {
         agreed.await.map_err(|why| site.not_signed_in(why))?;
         let fetcher = &self.authorizer.fetcher;
         let fetched = fetcher.post(endpoint, &self.introduction(site)).await;
-        let answer = fetched.map_err(|error| AuthorizationError::Fetch {
-            what: WHAT,
-            why: error.to_string(),
-        })?;
+        let answer = fetched.map_err(fetch_failed(WHAT))?;
         let registration = self.registered(site, answer.into())?;
         self.authorizer.keep_registration(&registration).await?;
         Ok(registration.client.client(Origin::New))

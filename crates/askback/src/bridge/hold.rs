@@ -6,7 +6,7 @@ use std::{
     future::Future,
     mem,
     pin::pin,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::Arc,
     time::Duration,
 };
 
@@ -29,7 +29,7 @@ use super::{
     Forward, ForwardClient, ForwardCtx, Forwarded, HoldFor, Withdrawal, WithdrawalReason,
     upstream::{self, Upstream},
 };
-use crate::{error::Result, server::forward::arguments_digest};
+use crate::{error::Result, mutex::Mutex, server::forward::arguments_digest};
 
 /// The time between two progress notifications that say that the user is being asked.
 const PROGRESS_PAUSE: Duration = Duration::from_secs(15);
@@ -132,14 +132,14 @@ enum Arrival {
 impl HeldCalls {
     /// Finds the call of a request, or adds one. A later round is never matched with a call that was given back.
     fn arrive(&self, key: CallKey, is_later_round: bool, ctx: &ForwardCtx) -> Arrival {
-        let mut calls = self.lock();
+        let mut calls = self.0.lock();
         if !is_later_round {
             if let Some(at) = calls.expired.iter().position(|expired| *expired == key) {
                 calls.expired.remove(at);
                 return Arrival::Expired;
             }
             for call in calls.held.values().filter(|call| call.key == key) {
-                let mut state = call.lock();
+                let mut state = call.state.lock();
                 if let Some(given_back) = state.given_back.take() {
                     state.ctx = Some(ctx.clone());
                     drop(state);
@@ -170,10 +170,10 @@ impl HeldCalls {
     pub(super) fn asking(&self, call: Option<&Arc<HeldCall>>) -> AskingGuard {
         let calls: Vec<_> = match call {
             Some(call) => vec![Arc::clone(call)],
-            None => self.lock().held.values().cloned().collect(),
+            None => self.0.lock().held.values().cloned().collect(),
         };
         for call in &calls {
-            call.lock().questions += 1;
+            call.state.lock().questions += 1;
             call.changed.notify_waiters();
         }
         let since = Instant::now();
@@ -181,7 +181,7 @@ impl HeldCalls {
     }
 
     pub(super) fn end(&self) {
-        let held = mem::take(&mut self.lock().held);
+        let held = mem::take(&mut self.0.lock().held);
         for call in held.into_values() {
             call.withdrawal.set(WithdrawalReason::ClientGone);
             call.abort();
@@ -191,16 +191,11 @@ impl HeldCalls {
     /// Returns why the questions of a call were withdrawn. If the call is not known, it must be the only
     /// one; among several calls the reason stays unknown.
     pub(super) fn withdrawal(&self, call: Option<&Arc<HeldCall>>) -> Withdrawal {
-        let calls = self.lock();
+        let calls = self.0.lock();
         let mut held = calls.held.values();
         let only = held.next().filter(|_| held.next().is_none());
         let call = call.or(only);
         call.map(|call| call.withdrawal.clone()).unwrap_or_default()
-    }
-
-    #[cfg(test)]
-    pub(super) fn count(&self) -> usize {
-        self.lock().held.len()
     }
 
     /// Waits until a call that was given back has expired, because the client did not repeat it in
@@ -210,8 +205,8 @@ impl HeldCalls {
             let mut changed = pin!(call.changed.notified());
             changed.as_mut().enable();
             let end = {
-                let mut calls = self.lock();
-                let given_back = call.lock().given_back;
+                let mut calls = self.0.lock();
+                let given_back = call.state.lock().given_back;
                 let end = given_back.and_then(|at| at.checked_add(keep));
                 if end.is_some_and(|end| end <= Instant::now()) {
                     call.withdrawal.set(WithdrawalReason::CallExpired);
@@ -227,14 +222,9 @@ impl HeldCalls {
             wait(changed, end).await;
         }
     }
-
-    /// A panic while the lock was held cannot have left the lists half-changed.
-    fn lock(&self) -> MutexGuard<'_, CallList> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
-async fn wait(changed: impl Future<Output = ()>, end: Option<Instant>) {
+pub(super) async fn wait(changed: impl Future<Output = ()>, end: Option<Instant>) {
     match end {
         None => changed.await,
         Some(end) => tokio::select! {
@@ -252,7 +242,7 @@ pub(super) struct AskingGuard {
 impl Drop for AskingGuard {
     fn drop(&mut self) {
         for call in &self.calls {
-            let mut state = call.lock();
+            let mut state = call.state.lock();
             state.questions -= 1;
             state.has_waited |= self.since.elapsed() >= SHORTEST_WAIT;
             drop(state);
@@ -264,12 +254,12 @@ impl Drop for AskingGuard {
 impl HeldCall {
     /// The request that waits for the call; `None` after the call was given back.
     pub(super) fn ctx(&self) -> Option<ForwardCtx> {
-        self.lock().ctx.clone()
+        self.state.lock().ctx.clone()
     }
 
     /// Raises the server's progress above the last value that the client got.
     pub(super) fn advance(&self, progress: f64) -> f64 {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         state.progress = progress.max(state.progress + PROGRESS_STEP);
         state.progress
     }
@@ -289,14 +279,10 @@ impl HeldCall {
     }
 
     fn abort(&self) {
-        let work = self.lock().work.take();
+        let work = self.state.lock().work.take();
         if let Some(work) = work {
             work.abort();
         }
-    }
-
-    fn lock(&self) -> MutexGuard<'_, CallState> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -312,7 +298,7 @@ impl Drop for WaitingRequest<'_> {
         if self.has_ended {
             return;
         }
-        let held = self.calls.lock().held.remove(&self.call.id);
+        let held = self.calls.0.lock().held.remove(&self.call.id);
         if held.is_some() {
             self.call.withdrawal.set(WithdrawalReason::CallCancelled);
         }
@@ -359,11 +345,11 @@ impl HoldingUpstream {
             changed.as_mut().enable();
             let now = Instant::now();
             let next = {
-                let mut state = call.lock();
+                let mut state = call.state.lock();
                 if let Some(outcome) = state.outcome.take() {
                     drop(state);
                     // It was not cancelled. Dropping `waiting` ends its work.
-                    self.calls.lock().held.remove(&call.id);
+                    self.calls.0.lock().held.remove(&call.id);
                     let since = given_back.map(|at| arrived.duration_since(at));
                     return outcome.map(|done| with_origin(done, since));
                 }
@@ -406,11 +392,11 @@ impl HoldingUpstream {
                 outcome = answering => outcome,
                 () = calls.expiry(&of_work, keep) => return,
             };
-            of_work.lock().outcome = Some(outcome);
+            of_work.state.lock().outcome = Some(outcome);
             of_work.changed.notify_waiters();
             calls.expiry(&of_work, keep).await;
         });
-        call.lock().work = Some(work.abort_handle());
+        call.state.lock().work = Some(work.abort_handle());
     }
 }
 

@@ -28,7 +28,7 @@ mod upstream;
 use std::{
     future::{Future, pending},
     io, iter,
-    pin::{Pin, pin},
+    pin::pin,
     sync::{Arc, OnceLock},
     time::Duration,
 };
@@ -298,27 +298,12 @@ impl Bridge {
         let Some(client) = received else {
             return Ok(());
         };
-        let session = self.session(&client);
-        self.serve_client(channel, client, session, signal).await
-    }
-
-    fn session(&self, client: &ClientGreeting) -> Arc<Session> {
-        Arc::new(Session::new(
+        let session = Arc::new(Session::new(
             Arc::clone(&self.answers),
             self.event.clone(),
             client.info.clone(),
             self.limits.asking.clone(),
-        ))
-    }
-
-    /// Connects a client that has described itself to the server, and serves it.
-    async fn serve_client(
-        &self,
-        mut channel: Channel,
-        client: ClientGreeting,
-        session: Arc<Session>,
-        mut signal: Pin<&mut (impl Future<Output = ()> + Send)>,
-    ) -> io::Result<()> {
+        ));
         let _ending = EndCalls(Arc::clone(&session));
         let (mut kept, mut replaced) = (Vec::new(), None);
         let connected = {
@@ -430,22 +415,6 @@ impl Bridge {
         session.hear(builder).connect_over(transport).await
     }
 
-    fn upstream_of(
-        &self,
-        client: &ClientGreeting,
-        session: Arc<Session>,
-        upstream: Client,
-    ) -> Upstream {
-        Upstream::new(
-            upstream,
-            session,
-            self.answers.capabilities(),
-            self.limits.asking.clone(),
-            client.revision.era() == Era::Legacy,
-            self.mark.clone(),
-        )
-    }
-
     /// Returns the second connection to the server, which is opened if the server cannot ask on the first.
     fn older_server(
         &self,
@@ -453,34 +422,11 @@ impl Bridge {
         session: &Arc<Session>,
         upstream: &Client,
     ) -> Option<Arc<OlderServer>> {
-        let rule = self.older.clone()?;
-        let revisions = [client.revision, upstream.revision()];
-        if revisions
-            .iter()
-            .any(|revision| revision.era() != Era::Modern)
-        {
-            return None;
-        }
+        let eras = [client.revision.era(), upstream.revision().era()];
+        let rule = self.older.clone().filter(|_| eras == [Era::Modern; 2])?;
         let (bridge, client) = (self.clone(), client.clone());
         let session = Arc::downgrade(session);
-        Some(Arc::new(OlderServer::new(rule, move || {
-            let (bridge, client) = (bridge.clone(), client.clone());
-            let session = session.upgrade();
-            Box::pin(async move {
-                let session = Arc::new(session?.beside());
-                let connected = bridge.connect(&client, &session, true).await;
-                let upstream = connected
-                    .inspect_err(|error| {
-                        session.note(format!("the server was not connected again: {error}"));
-                    })
-                    .ok()?;
-                if upstream.revision().era() == Era::Modern {
-                    upstream.close().await;
-                    return None;
-                }
-                Some(bridge.upstream_of(&client, session, upstream))
-            })
-        })))
+        Some(Arc::new(OlderServer::new(rule, bridge, client, session)))
     }
 
     fn open(
@@ -502,8 +448,7 @@ impl Bridge {
         let random = entropy::<32>().map_err(|error| ErrorObject::internal(error.to_string()))?;
         let info = greeting.server.clone().unwrap_or_default();
         let roots = upstream.clone();
-        let to = self.upstream_of(client, Arc::clone(session), upstream);
-        let to = to.with_older(older);
+        let to = Upstream::new(self, client, Arc::clone(session), upstream, older);
         let server = Server::new(info.name.clone(), info.version.clone())
             // A state opens only on the connection that issued it.
             .keys(KeySource::Ring(KeyRing::new(Key::new(&random))))
@@ -582,6 +527,3 @@ fn union(one: &ClientCapabilities, other: &ClientCapabilities) -> ClientCapabili
     both.roots = both.roots.or_else(|| other.roots.clone());
     both
 }
-
-#[cfg(test)]
-mod tests;

@@ -1,17 +1,19 @@
 //! Servers that speak 2026-07-28 but ask only on a session. They are connected a second time, with a session.
 
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
 use askback_core::{
-    future::BoxFuture,
     protocol::{CallToolResult, ContentBlock, OtherRequest},
+    revision::Era,
 };
 use serde_json::value::RawValue;
 use tokio::sync::OnceCell;
 
 use super::{
-    ForwardCtx, Forwarded, OlderRule, OlderSign,
+    Bridge, ForwardCtx, Forwarded, OlderRule, OlderSign,
+    greeting::ClientGreeting,
     hold::HeldCall,
+    session::Session,
     upstream::{Upstream, call_error, is_later_round, target},
 };
 use crate::error::Result;
@@ -19,23 +21,43 @@ use crate::error::Result;
 /// The second connection to a server.
 pub(super) struct OlderServer {
     rule: OlderRule,
-    connect: Connect,
+    bridge: Bridge,
+    client: ClientGreeting,
+    session: Weak<Session>,
     /// `None` if the server has no sessions.
     upstream: OnceCell<Option<Box<Upstream>>>,
 }
 
-type Connect = Box<dyn Fn() -> BoxFuture<'static, Option<Upstream>> + Send + Sync>;
-
 impl OlderServer {
     pub(super) fn new(
         rule: OlderRule,
-        connect: impl Fn() -> BoxFuture<'static, Option<Upstream>> + Send + Sync + 'static,
+        bridge: Bridge,
+        client: ClientGreeting,
+        session: Weak<Session>,
     ) -> Self {
         Self {
             rule,
-            connect: Box::new(connect),
+            bridge,
+            client,
+            session,
             upstream: OnceCell::new(),
         }
+    }
+
+    async fn connect(&self) -> Option<Upstream> {
+        let session = Arc::new(self.session.upgrade()?.beside());
+        let connected = self.bridge.connect(&self.client, &session, true).await;
+        let upstream = connected
+            .inspect_err(|error| {
+                session.note(format!("the server was not connected again: {error}"));
+            })
+            .ok()?;
+        if upstream.revision().era() == Era::Modern {
+            upstream.close().await;
+            return None;
+        }
+        let (bridge, client) = (&self.bridge, &self.client);
+        Some(Upstream::new(bridge, client, session, upstream, None))
     }
 
     /// Answers a call through the second connection, if there is one. A round that the first connection began, and
@@ -67,7 +89,7 @@ impl OlderServer {
             return None;
         }
         let connecting = async {
-            let upstream = (self.connect)().await?;
+            let upstream = self.connect().await?;
             (self.rule.found)(upstream.client.server_info().as_ref());
             Some(Box::new(upstream))
         };

@@ -4,7 +4,8 @@
 use std::{
     collections::{BTreeMap, HashMap},
     mem,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    pin::pin,
+    sync::Arc,
     time::Duration,
 };
 
@@ -16,12 +17,14 @@ use askback_core::{
 use tokio::{
     sync::{Notify, oneshot},
     task::AbortHandle,
-    time::{Instant, sleep, sleep_until},
+    time::{Instant, sleep},
 };
 
+use super::hold::wait;
 use crate::{
     entropy::entropy,
     error::{Error, Result},
+    mutex::Mutex,
     server::forward::Room,
 };
 
@@ -47,6 +50,7 @@ struct ParkState {
     done: Option<Result<RawJson, ErrorObject>>,
     /// The number of rounds that wait for this call now.
     rounds: usize,
+    /// When the call is given up, if no round waits for it.
     until: Option<Instant>,
     work: Option<AbortHandle>,
     room: Option<Room>,
@@ -75,7 +79,7 @@ impl Parks {
     ) -> Result<(String, Arc<Park>)> {
         let id = entropy::<16>()?.map(|byte| format!("{byte:02x}")).concat();
         let park = Arc::new(Park::default());
-        let mut parks = self.lock();
+        let mut parks = self.0.lock();
         if parks.len() >= PARKS {
             return Err(Error::protocol(ErrorObject::internal(
                 "too many calls wait for answers",
@@ -98,28 +102,19 @@ impl Parks {
             }
             of_work.expiry().await;
         });
-        park.lock().work = Some(task.abort_handle());
+        park.state.lock().work = Some(task.abort_handle());
         Ok((id, park))
     }
 
     pub(super) fn find(&self, id: &str) -> Option<Arc<Park>> {
-        self.lock().get(id).cloned()
+        self.0.lock().get(id).cloned()
     }
 
     pub(super) fn end(&self) {
-        let parks: Vec<_> = self.lock().values().cloned().collect();
+        let parks: Vec<_> = self.0.lock().values().cloned().collect();
         for park in parks {
             park.forget();
         }
-    }
-
-    #[cfg(test)]
-    pub(super) fn count(&self) -> usize {
-        self.lock().len()
-    }
-
-    fn lock(&self) -> MutexGuard<'_, HashMap<String, Arc<Park>>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -132,9 +127,9 @@ struct ParkGuard {
 
 impl Drop for ParkGuard {
     fn drop(&mut self) {
-        self.parks.lock().remove(&self.id);
+        self.parks.0.lock().remove(&self.id);
         let given_up = || Err(ErrorObject::internal("the call was given up"));
-        let mut state = self.park.lock();
+        let mut state = self.park.state.lock();
         state.done.get_or_insert_with(given_up);
         let unanswered = mem::take(&mut state.questions);
         drop(state);
@@ -153,7 +148,7 @@ impl Park {
     ) -> Option<RawJson> {
         let (answer, answered) = oneshot::channel();
         let _asked = {
-            let mut state = self.lock();
+            let mut state = self.state.lock();
             if state.done.is_some() {
                 return None;
             }
@@ -182,7 +177,7 @@ impl Park {
     /// Delivers answers to questions up to this number, and ignores the others. So a repeated round cannot answer a
     /// later question with the same key.
     pub(super) fn answer(&self, answers: InputResponses, last_question: u64) {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         for (key, answer) in answers {
             let is_asked = |question: &OpenQuestion| question.number <= last_question;
             if state.questions.get(&key).is_some_and(is_asked)
@@ -197,11 +192,10 @@ impl Park {
     pub(super) async fn round(self: &Arc<Self>, ttl: Duration) -> RoundEnd {
         let mut round = Round::begin(self);
         loop {
-            let changed = self.changed.notified();
-            let mut changed = std::pin::pin!(changed);
+            let mut changed = pin!(self.changed.notified());
             changed.as_mut().enable();
             let is_asking = {
-                let state = self.lock();
+                let state = self.state.lock();
                 if let Some(done) = &state.done {
                     let done = done.clone();
                     drop(state);
@@ -215,7 +209,7 @@ impl Park {
                 continue;
             }
             sleep(QUIET).await;
-            let state = self.lock();
+            let state = self.state.lock();
             let questions = state.questions.iter();
             let asks: InputRequests = questions
                 .map(|(key, question)| (key.clone(), question.request.clone()))
@@ -231,23 +225,23 @@ impl Park {
 
     /// Whether a round waits for this call, so that its client can be asked now.
     pub(super) fn is_listened_to(&self) -> bool {
-        let state = self.lock();
+        let state = self.state.lock();
         state.rounds > 0 && state.done.is_none()
     }
 
     pub(super) fn is_done(&self) -> bool {
-        self.lock().done.is_some()
+        self.state.lock().done.is_some()
     }
 
     pub(super) fn forget(&self) {
-        let work = self.lock().work.take();
+        let work = self.state.lock().work.take();
         if let Some(work) = work {
             work.abort();
         }
     }
 
     fn end(&self, (done, room): ParkedResult, ttl: Duration) {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         state.done = Some(done);
         state.room = room;
         // The questions may belong to another call that was asked here. Their server gets an error.
@@ -263,25 +257,14 @@ impl Park {
     /// Waits until no round has come within the time limit.
     async fn expiry(&self) {
         loop {
-            let changed = self.changed.notified();
-            let until = self.lock().until;
-            match until {
-                None => changed.await,
-                Some(until) => tokio::select! {
-                    () = changed => {}
-                    () = sleep_until(until) => {
-                        let state = self.lock();
-                        if state.rounds == 0 && state.until.is_some_and(|until| until <= Instant::now()) {
-                            return;
-                        }
-                    }
-                },
+            let mut changed = pin!(self.changed.notified());
+            changed.as_mut().enable();
+            let until = self.state.lock().until;
+            if until.is_some_and(|until| until <= Instant::now()) {
+                return;
             }
+            wait(changed, until).await;
         }
-    }
-
-    fn lock(&self) -> MutexGuard<'_, ParkState> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -293,7 +276,7 @@ struct AskedQuestion {
 
 impl Drop for AskedQuestion {
     fn drop(&mut self) {
-        let mut state = self.park.lock();
+        let mut state = self.park.state.lock();
         let question = state.questions.get(&self.key);
         if question.is_some_and(|question| question.number == self.number) {
             state.questions.remove(&self.key);
@@ -309,7 +292,7 @@ struct Round {
 
 impl Round {
     fn begin(park: &Arc<Park>) -> Self {
-        let mut state = park.lock();
+        let mut state = park.state.lock();
         state.rounds += 1;
         state.until = None;
         drop(state);
@@ -324,7 +307,7 @@ impl Round {
         if mem::replace(&mut self.has_ended, true) {
             return;
         }
-        let mut state = self.park.lock();
+        let mut state = self.park.state.lock();
         state.rounds -= 1;
         if state.rounds == 0 {
             state.until = Instant::now().checked_add(ttl);
@@ -339,7 +322,7 @@ impl Drop for Round {
         if self.has_ended {
             return;
         }
-        let mut state = self.park.lock();
+        let mut state = self.park.state.lock();
         state.rounds -= 1;
         // Another round of the same call may be waiting.
         let is_last = state.rounds == 0;

@@ -1,14 +1,12 @@
 //! Questions that were just sent to a client of 2026-07-28, to notice refusals that came too fast for a person.
 
-use std::{
-    sync::{Mutex, PoisonError},
-    time::Duration,
-};
+use std::time::Duration;
 
 use askback_core::protocol::{InputRequests, InputRequiredResult};
 use tokio::time::Instant;
 
 use super::hold::CallKey;
+use crate::mutex::Mutex;
 
 /// A refusal after a longer time may be a person's: [`AskingLimits::person_reaction`] is less by default.
 ///
@@ -30,7 +28,7 @@ struct RecentRound {
 
 impl RecentRounds {
     pub(super) fn add(&self, call: CallKey, round: InputRequiredResult, now: Instant) {
-        let mut rounds = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut rounds = self.0.lock();
         rounds.retain(|round| now.duration_since(round.sent) < ROUND_TTL);
         if rounds.len() >= RECENT_ROUNDS {
             rounds.remove(0);
@@ -50,7 +48,7 @@ impl RecentRounds {
         state: Option<&str>,
         now: Instant,
     ) -> Option<(InputRequests, Duration)> {
-        let mut rounds = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut rounds = self.0.lock();
         let is_answered =
             |round: &RecentRound| round.call == *call && round.state.as_deref() == state;
         let at = rounds.iter().position(is_answered)?;

@@ -3,7 +3,7 @@
 use std::{
     collections::HashMap,
     future::Future,
-    sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak},
+    sync::{Arc, OnceLock, Weak},
     time::Duration,
 };
 
@@ -34,6 +34,7 @@ use crate::{
     client::{Client, ClientBuilder, ClientError, Event, HostQuestion},
     ctx::Audience,
     error::{Error, Result},
+    mutex::Mutex,
     server::{Change, Server, Shared},
 };
 
@@ -86,7 +87,7 @@ pub(super) struct CallGuard {
 
 impl Drop for CallGuard {
     fn drop(&mut self) {
-        self.session.calls().remove(&self.id);
+        self.session.calls.lock().remove(&self.id);
     }
 }
 
@@ -194,14 +195,14 @@ impl Session {
             held,
             links: HashMap::new(),
         };
-        self.calls().insert(id, call);
+        self.calls.lock().insert(id, call);
         let session = Arc::clone(self);
         CallGuard { session, id }
     }
 
     /// Handles the next round of a parked call: progress goes to this request from now on.
     pub(super) fn resume(&self, park: &Arc<Park>, ctx: &ForwardCtx, held: Option<&Arc<HeldCall>>) {
-        let mut calls = self.calls();
+        let mut calls = self.calls.lock();
         let of_park = |call: &&mut CallInProgress| {
             call.park
                 .as_ref()
@@ -227,17 +228,6 @@ impl Session {
 
     pub(super) fn tasks(&self) -> &TaskQuestions {
         &self.tasks
-    }
-
-    /// The number of calls, parked calls, held calls, and tasks.
-    #[cfg(test)]
-    pub(super) fn open_work(&self) -> [usize; 4] {
-        [
-            self.calls().len(),
-            self.parks.count(),
-            self.held_calls.count(),
-            self.tasks.count(),
-        ]
     }
 
     async fn elicit(&self, question: HostQuestion) -> Result<ElicitResult> {
@@ -267,7 +257,7 @@ impl Session {
         let answer = self.ask_once(question, held).await?;
         if let (Some(link), Some(call), InputResponse::Elicit(elicited)) = (link, call, &answer)
             && elicited.action == ElicitAction::Accept
-            && let Some(call) = self.calls().get_mut(&call)
+            && let Some(call) = self.calls.lock().get_mut(&call)
             && call.links.len() < LINKS
         {
             call.links.insert(link, 0);
@@ -345,7 +335,7 @@ impl Session {
         question: HostQuestion,
         held: Option<&Arc<HeldCall>>,
     ) -> Result<InputResponse> {
-        let of_id = |call| self.calls().get(&call)?.held.clone();
+        let of_id = |call| self.calls.lock().get(&call)?.held.clone();
         let call = held.cloned().or_else(|| question.call.and_then(of_id));
         let _asking = self.held_calls.asking(call.as_ref());
         let withdrawal = self.held_calls.withdrawal(call.as_ref());
@@ -363,14 +353,14 @@ impl Session {
 
     /// If this call already opened the link, returns how long to wait before giving the same answer again.
     fn asks_link_again(&self, call: CallId, link: &str) -> Option<Duration> {
-        let mut calls = self.calls();
+        let mut calls = self.calls.lock();
         let times = calls.get_mut(&call)?.links.get_mut(link)?;
         *times += 1;
         Some(LINK_PAUSE.saturating_mul(1 << (*times - 1).min(8)))
     }
 
     fn call_of(&self, call: CallId) -> Option<(ForwardCtx, Option<Arc<Park>>)> {
-        let calls = self.calls();
+        let calls = self.calls.lock();
         let call = calls.get(&call)?;
         Some((call.ctx()?, call.park.clone()))
     }
@@ -378,7 +368,7 @@ impl Session {
     /// Returns a parked call through which the client can be asked, now or in its next round. If a session has several
     /// calls, the server does not say which one asks, but the client is the same.
     fn parked_call(&self, request: &InputRequest) -> Option<(ForwardCtx, Option<Arc<Park>>)> {
-        let calls = self.calls();
+        let calls = self.calls.lock();
         let parked = calls.values().filter_map(|call| {
             let park = call.park.as_ref().filter(|park| !park.is_done())?;
             let takes = call.ctx.takes(request);
@@ -397,7 +387,7 @@ impl Session {
 
     /// Returns the client's request for a call, and the progress to report to it.
     fn advance(&self, call: CallId, progress: f64) -> Option<(ForwardCtx, f64)> {
-        let calls = self.calls();
+        let calls = self.calls.lock();
         let call = calls.get(&call)?;
         let held = call.held.as_ref();
         let progress = held.map_or(progress, |held| held.advance(progress));
@@ -477,13 +467,13 @@ impl Session {
         filter: Option<SubscriptionFilter>,
     ) {
         let Some(filter) = filter else {
-            self.subscriptions().remove(&subscription);
+            self.subscriptions.lock().remove(&subscription);
             return;
         };
         let (session, upstream) = (Arc::downgrade(self), upstream.clone());
         let id = subscription.clone();
         // The lock is taken first, because the task may end at once, and must find itself in the map.
-        let mut subscriptions = self.subscriptions();
+        let mut subscriptions = self.subscriptions.lock();
         let task = tokio::spawn(async move {
             let ended = listen_until_end(upstream, filter).await;
             if let Some(session) = session.upgrade() {
@@ -496,7 +486,7 @@ impl Session {
 
     fn subscription_ended(&self, id: &RequestId, ended: Result<(), ClientError>) {
         {
-            let mut subscriptions = self.subscriptions();
+            let mut subscriptions = self.subscriptions.lock();
             let is_own = |task: &AbortOnDrop| task.0.id() == tokio::task::id();
             if subscriptions.get(id).is_some_and(is_own) {
                 subscriptions.remove(id);
@@ -511,16 +501,6 @@ impl Session {
             let why = format!("a subscription was refused: {}", error.message);
             self.note(why);
         }
-    }
-
-    /// The map is never left half-changed, even if a panic poisoned the lock.
-    fn calls(&self) -> MutexGuard<'_, HashMap<CallId, CallInProgress>> {
-        self.calls.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn subscriptions(&self) -> MutexGuard<'_, HashMap<RequestId, AbortOnDrop>> {
-        let subscriptions = self.subscriptions.lock();
-        subscriptions.unwrap_or_else(PoisonError::into_inner)
     }
 }
 

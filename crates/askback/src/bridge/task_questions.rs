@@ -3,7 +3,7 @@
 
 use std::{
     collections::{BTreeMap, HashMap},
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::Arc,
     time::Duration,
 };
 
@@ -26,6 +26,7 @@ use super::{
 use crate::{
     client::{CallTarget, HostQuestion},
     error::{Error, Result},
+    mutex::Mutex,
 };
 
 /// The limit on one client's tasks whose questions are known. The questions of others wait.
@@ -58,7 +59,7 @@ struct TaskRecord {
 
 impl TaskQuestions {
     pub(super) fn begin(&self, id: String, target: Option<CallTarget>) {
-        let mut tasks = self.lock();
+        let mut tasks = self.0.lock();
         if tasks.len() >= MAX_TASKS {
             // The client may never have asked for the end of a task without open questions.
             tasks.retain(|_, task| !task.questions.values().all(AbortOnDrop::is_finished));
@@ -70,7 +71,7 @@ impl TaskQuestions {
 
     /// Withdraws the questions of a task. The reason is `None` if the server ended the task.
     fn end(&self, id: &str, reason: Option<WithdrawalReason>) {
-        let task = self.lock().remove(id);
+        let task = self.0.lock().remove(id);
         if let (Some(task), Some(reason)) = (task, reason) {
             task.withdrawal.set(reason);
         }
@@ -78,7 +79,7 @@ impl TaskQuestions {
 
     /// Withdraws the questions of all tasks, because the client is gone.
     pub(super) fn end_all(&self) {
-        let tasks = std::mem::take(&mut *self.lock());
+        let tasks = std::mem::take(&mut *self.0.lock());
         for task in tasks.values() {
             task.withdrawal.set(WithdrawalReason::ClientGone);
         }
@@ -86,7 +87,7 @@ impl TaskQuestions {
 
     /// Lets the next `tasks/get` ask a question again.
     fn forget(&self, id: &str, key: &str) {
-        if let Some(task) = self.lock().get_mut(id) {
+        if let Some(task) = self.0.lock().get_mut(id) {
             task.questions.remove(key);
         }
     }
@@ -98,10 +99,10 @@ impl TaskQuestions {
         listed: Vec<(String, InputRequest)>,
         work: impl Fn(&TaskRecord, String, InputRequest) -> AbortOnDrop,
     ) {
-        if !self.lock().contains_key(id) {
+        if !self.0.lock().contains_key(id) {
             self.begin(id.to_owned(), None);
         }
-        let mut tasks = self.lock();
+        let mut tasks = self.0.lock();
         let Some(task) = tasks.get_mut(id) else {
             return;
         };
@@ -114,16 +115,6 @@ impl TaskQuestions {
                 task.questions.insert(key, asking);
             }
         }
-    }
-
-    #[cfg(test)]
-    pub(super) fn count(&self) -> usize {
-        self.lock().len()
-    }
-
-    /// The map is never left half-changed, even if a panic poisoned the lock.
-    fn lock(&self) -> MutexGuard<'_, BTreeMap<String, TaskRecord>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

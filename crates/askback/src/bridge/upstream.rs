@@ -20,7 +20,8 @@ use serde_json::value::RawValue;
 use tokio::time::Instant;
 
 use super::{
-    Forward, ForwardClient, ForwardCtx, Forwarded,
+    Bridge, Forward, ForwardClient, ForwardCtx, Forwarded,
+    greeting::ClientGreeting,
     hold::{CallKey, HeldCall},
     marked,
     older_server::{OlderServer, failure},
@@ -61,13 +62,13 @@ struct SharedRound {
 }
 
 impl Upstream {
+    /// `older` is the second connection to a server that cannot ask on this one.
     pub(super) fn new(
-        client: Client,
+        bridge: &Bridge,
+        guest: &ClientGreeting,
         session: Arc<Session>,
-        lent: ClientCapabilities,
-        limits: AskingLimits,
-        has_session: bool,
-        mark: String,
+        client: Client,
+        older: Option<Arc<OlderServer>>,
     ) -> Self {
         // The client decides how long a request may take.
         let client = client.with_timeout(Duration::MAX);
@@ -76,18 +77,13 @@ impl Upstream {
             revision: client.revision(),
             client,
             session,
-            lent,
-            limits,
-            has_session,
-            mark,
+            lent: bridge.answers.capabilities(),
+            limits: bridge.limits.asking.clone(),
+            has_session: guest.revision.era() == Era::Legacy,
+            mark: bridge.mark.clone(),
             recent: RecentRounds::default(),
-            older: None,
+            older,
         }
-    }
-
-    /// Sets the second connection for a server that cannot ask on this one.
-    pub(super) fn with_older(self, older: Option<Arc<OlderServer>>) -> Self {
-        Self { older, ..self }
     }
 
     pub(super) async fn answer(

@@ -272,9 +272,7 @@ impl CancelGuard {
         self.ended = true;
         self.id
     }
-}
 
-impl CancelGuard {
     fn leave(self) {
         let client = self.client.clone();
         // If this fails, the client is closed and has left all its tasks.

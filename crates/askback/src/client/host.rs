@@ -67,20 +67,12 @@ impl Host {
         let request = question.request.clone();
         let answer = match request {
             InputRequest::Elicit(ElicitParams::Form(form)) => {
-                put(
-                    self.elicit.as_ref(),
-                    question.with(form),
-                    InputResponse::Elicit,
-                )
-                .await
+                let (answer, question) = (self.elicit.as_ref(), question.with(form));
+                put(answer, question, InputResponse::Elicit).await
             }
             InputRequest::Elicit(ElicitParams::Url(link)) => {
-                put(
-                    self.elicit_url.as_ref(),
-                    question.with(link),
-                    InputResponse::Elicit,
-                )
-                .await
+                let (answer, question) = (self.elicit_url.as_ref(), question.with(link));
+                put(answer, question, InputResponse::Elicit).await
             }
             InputRequest::Sample(params) => {
                 let sampled = |message| InputResponse::Sample(Box::new(message));

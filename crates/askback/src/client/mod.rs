@@ -58,7 +58,7 @@ use std::{
     collections::{BTreeMap, HashMap},
     fmt,
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
+        Arc,
         atomic::{AtomicU64, Ordering},
     },
     time::Duration,
@@ -103,6 +103,7 @@ use self::{
     driver::Handles,
     received::read,
 };
+use crate::mutex::Mutex;
 
 /// A connection to a server. Clones are cheap and share the connection. When the last clone is dropped or one is
 /// [closed](Client::close), the connection ends, and a server that is a child process is stopped.
@@ -168,7 +169,7 @@ impl Client {
     /// Returns the server's description of itself, from when the connection opened.
     #[must_use]
     pub fn greeting(&self) -> Arc<Greeting> {
-        self.inner.shared.lock().clone()
+        self.inner.shared.greeting.lock().clone()
     }
 
     /// Returns a handle of the same client with another timeout for each request. Time spent on questions to the user
@@ -584,13 +585,6 @@ impl Client {
         &self.inner.limits
     }
 
-    fn watched(&self) -> MutexGuard<'_, HashMap<String, Subscription>> {
-        self.inner
-            .watched
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-    }
-
     fn next_id(&self) -> CallId {
         CallId(self.inner.last_id.fetch_add(1, Ordering::Relaxed))
     }
@@ -664,11 +658,7 @@ impl Shared {
 
     fn greet(&self, greeting: Greeting) {
         self.restarted();
-        *self.lock() = Arc::new(greeting);
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Arc<Greeting>> {
-        self.greeting.lock().unwrap_or_else(PoisonError::into_inner)
+        *self.greeting.lock() = Arc::new(greeting);
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::{
     collections::HashMap,
-    sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError},
+    sync::{Arc, OnceLock},
 };
 
 use askback_core::{
@@ -12,7 +12,10 @@ use askback_core::{
 };
 
 use super::{Client, ClientError, command::Command};
-use crate::schema::{CompiledSchema, SchemaError};
+use crate::{
+    mutex::Mutex,
+    schema::{CompiledSchema, SchemaError},
+};
 
 #[derive(Debug, Default)]
 pub(super) struct Outputs(Mutex<SchemaCache>);
@@ -45,13 +48,13 @@ pub(super) struct OutputSchema {
 impl Outputs {
     /// Returns the state of the cache when a list is requested, for [`Outputs::note`].
     pub(super) fn asked(&self) -> u64 {
-        self.lock().forgotten
+        self.0.lock().forgotten
     }
 
     /// Stores the schemas of a list or page, up to
     /// [`limits.client.list_bytes`](crate::limits::ClientLimits::list_bytes).
     pub(super) fn note(&self, asked: u64, tools: &[Tool], is_first: bool, limits: &Limits) {
-        let mut known = self.lock();
+        let mut known = self.0.lock();
         if known.forgotten != asked {
             return;
         }
@@ -70,11 +73,11 @@ impl Outputs {
     }
 
     pub(super) fn forget(&self) {
-        self.lock().forget();
+        self.0.lock().forget();
     }
 
     pub(super) fn restart(&self) {
-        let mut known = self.lock();
+        let mut known = self.0.lock();
         known.forget();
         known.starts = known.starts.wrapping_add(1);
     }
@@ -85,17 +88,13 @@ impl Outputs {
     ///
     /// Why the schema cannot be used.
     fn get(&self, tool: &str, limits: &Limits) -> Result<Option<Arc<OutputSchema>>, String> {
-        let Some(known) = self.lock().schemas.get(tool).cloned() else {
+        let Some(known) = self.0.lock().schemas.get(tool).cloned() else {
             return Ok(None);
         };
         match known.compile(limits) {
             Ok(_) => Ok(Some(known)),
             Err(error) => Err(error.to_string()),
         }
-    }
-
-    fn lock(&self) -> MutexGuard<'_, SchemaCache> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -112,7 +111,7 @@ impl Client {
             return None;
         }
         // Read before the schema, so that a restart in between is noticed with the result.
-        let starts = outputs.lock().starts;
+        let starts = outputs.0.lock().starts;
         Some(ExpectedOutput {
             client: self.clone(),
             schema: self.output_schema(outputs, &params.name)?,
@@ -142,7 +141,7 @@ impl ExpectedOutput {
     /// As for [`OutputSchema::check`].
     pub(super) fn check(&self, result: &CallToolResult) -> Result<(), ClientError> {
         let outputs = self.client.outputs();
-        match outputs.is_some_and(|outputs| outputs.lock().starts == self.starts) {
+        match outputs.is_some_and(|outputs| outputs.0.lock().starts == self.starts) {
             true => self.schema.check(result),
             false => Ok(()),
         }

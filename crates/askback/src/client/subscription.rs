@@ -43,9 +43,8 @@ impl Client {
         match self.revision().era() {
             Era::Legacy => self.watch(uri).await.map(|_| ()),
             Era::Modern => {
-                let uris = Some(vec![uri.to_owned()]);
                 let filter = SubscriptionFilter {
-                    resource_subscriptions: uris,
+                    resource_subscriptions: Some(vec![uri.to_owned()]),
                     ..Default::default()
                 };
                 let subscription = self.listen(filter).await?;
@@ -54,7 +53,10 @@ impl Client {
                     let why = format!("the server does not report changes of {uri}");
                     return Err(ClientError::Unsupported(why));
                 }
-                self.watched().insert(uri.to_owned(), subscription);
+                self.inner
+                    .watched
+                    .lock()
+                    .insert(uri.to_owned(), subscription);
                 Ok(())
             }
         }
@@ -68,16 +70,11 @@ impl Client {
     pub async fn unsubscribe(&self, uri: &str) -> Result<(), ClientError> {
         match self.revision().era() {
             Era::Legacy => {
-                let params = SubscribeParams {
-                    uri: uri.to_owned(),
-                    meta: None,
-                };
-                self.request(ClientRequest::Unsubscribe(params))
-                    .await
-                    .map(|_| ())
+                let request = ClientRequest::Unsubscribe(params_of(uri.to_owned()));
+                self.request(request).await.map(|_| ())
             }
             Era::Modern => {
-                self.watched().remove(uri);
+                self.inner.watched.lock().remove(uri);
                 Ok(())
             }
         }
@@ -97,13 +94,8 @@ impl Client {
     }
 
     async fn watch(&self, uri: &str) -> Result<CallId, ClientError> {
-        let params = SubscribeParams {
-            uri: uri.to_owned(),
-            meta: None,
-        };
-        self.request(ClientRequest::Subscribe(params))
-            .await
-            .map(|_| self.next_id())
+        let request = ClientRequest::Subscribe(params_of(uri.to_owned()));
+        self.request(request).await.map(|_| self.next_id())
     }
 
     async fn listen_in_a_call(
@@ -124,15 +116,12 @@ impl Client {
             let why = "it ended a subscription before it began";
             return Err(ClientError::Protocol(why.to_owned()));
         };
-        let kind = Kind::Listening {
-            id: calling.end(),
-            ended,
-        };
-        Ok(Subscription::new(
+        let id = calling.end();
+        Ok(Subscription {
             granted,
-            self.inner.commands.clone(),
-            kind,
-        ))
+            commands: self.inner.commands.clone(),
+            kind: Kind::Listening { id, ended },
+        })
     }
 
     async fn listen_on_session(
@@ -156,36 +145,24 @@ impl Client {
             resource_subscriptions: filter.resource_subscriptions,
             task_ids: None,
         };
-        let commands = self.inner.commands.clone();
         let uris = granted.resource_subscriptions.clone().unwrap_or_default();
-        let mut subscription = Subscription::new(granted, commands, Kind::Watching(Vec::new()));
+        // Dropping it ends what is watched, if one of the requests fails.
+        let mut subscription = Subscription {
+            granted,
+            commands: self.inner.commands.clone(),
+            kind: Kind::Watching(Vec::new()),
+        };
         for uri in uris {
             let id = self.watch(&uri).await?;
-            subscription.watches(id, uri);
+            if let Kind::Watching(watched) = &mut subscription.kind {
+                watched.push((id, uri));
+            }
         }
         Ok(subscription)
     }
 }
 
 impl Subscription {
-    pub(super) fn new(
-        granted: SubscriptionFilter,
-        commands: mpsc::UnboundedSender<Command>,
-        kind: Kind,
-    ) -> Self {
-        Self {
-            granted,
-            commands,
-            kind,
-        }
-    }
-
-    pub(super) fn watches(&mut self, id: CallId, uri: String) {
-        if let Kind::Watching(uris) = &mut self.kind {
-            uris.push((id, uri));
-        }
-    }
-
     /// Returns the part of the filter that the server granted.
     #[must_use]
     pub fn granted(&self) -> &SubscriptionFilter {
@@ -211,6 +188,10 @@ impl Subscription {
     }
 }
 
+fn params_of(uri: String) -> SubscribeParams {
+    SubscribeParams { uri, meta: None }
+}
+
 impl Drop for Subscription {
     fn drop(&mut self) {
         // A closed client has already ended it.
@@ -220,7 +201,7 @@ impl Drop for Subscription {
             }
             Kind::Watching(uris) => {
                 for (id, uri) in uris.drain(..) {
-                    let request = ClientRequest::Unsubscribe(SubscribeParams { uri, meta: None });
+                    let request = ClientRequest::Unsubscribe(params_of(uri));
                     let (reply, _) = oneshot::channel();
                     let _ = self.commands.send(Command::Call {
                         id,

@@ -2,7 +2,7 @@ use std::{
     any::Any,
     collections::{BTreeMap, BTreeSet, HashMap},
     mem,
-    sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
+    sync::{Arc, MutexGuard, Weak},
     time::Duration,
 };
 
@@ -13,6 +13,7 @@ use tokio::{
     time::{Instant, sleep},
 };
 
+use crate::mutex::Mutex;
 #[cfg(feature = "http-server")]
 use crate::store::Owner;
 
@@ -180,8 +181,7 @@ impl Changes {
     }
 
     fn lock(&self) -> MutexGuard<'_, Observers> {
-        let observers = self.0.observers.lock();
-        observers.unwrap_or_else(PoisonError::into_inner)
+        self.0.observers.lock()
     }
 }
 
@@ -356,7 +356,7 @@ mod tests {
     impl Observer for ChangeRecorder {
         fn changed(&self, changed: &Change, to: &Audience) {
             if to.has(None) {
-                self.0.lock().unwrap().push(changed.clone());
+                self.0.lock().push(changed.clone());
             }
         }
     }
@@ -370,7 +370,7 @@ mod tests {
     }
 
     fn take(told: &ChangeRecorder) -> Vec<Change> {
-        mem::take(&mut told.0.lock().unwrap())
+        mem::take(&mut told.0.lock())
     }
 
     fn page(name: &str) -> Change {

@@ -59,6 +59,7 @@ use crate::clock::Clock;
 use crate::{
     error::{Error, Result},
     flow::{BoxFuture, Cell, NamePolicy, Scope, Timer, course_of_step},
+    store::file::hex,
 };
 pub use crate::{
     flow::Step,
@@ -603,14 +604,4 @@ fn standing(progress: f64, total: Option<f64>, message: Option<&str>) -> String 
         (None, Some(total)) => format!("{progress} of {total}"),
         (None, None) => progress.to_string(),
     }
-}
-
-fn hex(bytes: &[u8]) -> String {
-    use std::fmt::Write as _;
-    bytes
-        .iter()
-        .fold(String::with_capacity(bytes.len() * 2), |mut text, byte| {
-            let _ = write!(text, "{byte:02x}");
-            text
-        })
 }

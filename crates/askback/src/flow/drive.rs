@@ -3,7 +3,7 @@ use std::{
     panic::{AssertUnwindSafe, catch_unwind},
     pin::Pin,
     sync::{
-        Arc, Mutex,
+        Arc,
         atomic::{AtomicBool, Ordering},
     },
     task::{Context, Poll, Wake, Waker},
@@ -16,8 +16,8 @@ use tokio::{
     time::{Sleep, sleep},
 };
 
-use super::{BoxFuture, Cell, Scope, lock};
-use crate::error::Error;
+use super::{BoxFuture, Cell, Scope};
+use crate::{error::Error, mutex::Mutex};
 
 /// How many times in a row a handler is polled before other tasks of the runtime may run.
 const POLLS_IN_A_ROW: u32 = 128;
@@ -182,14 +182,14 @@ impl Signal {
     pub(super) fn raise(&self) {
         self.raised.store(true, Ordering::SeqCst);
         if !self.polling.load(Ordering::SeqCst)
-            && let Some(task) = lock(&self.task).clone()
+            && let Some(task) = self.task.lock().clone()
         {
             task.wake();
         }
     }
 
     fn listen(&self, waker: &Waker) {
-        let mut task = lock(&self.task);
+        let mut task = self.task.lock();
         if !task.as_ref().is_some_and(|known| known.will_wake(waker)) {
             *task = Some(waker.clone());
         }

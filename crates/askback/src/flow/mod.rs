@@ -18,7 +18,7 @@ use std::{
     io,
     ops::{Deref, DerefMut},
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
+        Arc, MutexGuard,
         atomic::{AtomicBool, Ordering},
     },
     task::{Poll, Waker},
@@ -45,7 +45,7 @@ pub(crate) use task_stage::TaskStage;
 pub(crate) use timer::Timer;
 
 use self::{drive::Signal, task_stage::NoTaskSupport};
-use crate::{clock::Clock, entropy::entropy, error::CommitPlace};
+use crate::{clock::Clock, entropy::entropy, error::CommitPlace, mutex::Mutex};
 
 const BEGUN: &str = "a flow that is looked at has begun";
 
@@ -121,7 +121,7 @@ impl Cell {
 
     /// Returns the flow. Its lock is never held while a handler is polled.
     pub(crate) fn flow(&self) -> FlowGuard<'_> {
-        let mut held = lock(&self.held);
+        let mut held = self.held.lock();
         if held.going.is_none() {
             let flow = Flow::start(self.clock.now(), Arc::clone(&self.limits));
             held.going = Some(StartedFlow::new(flow));
@@ -156,11 +156,11 @@ impl Cell {
 
     /// Ready once the call is a task, or at once if it cannot become one.
     pub(crate) fn poll_task(&self, waker: &Waker) -> Poll<Result<(), NoTaskSupport>> {
-        lock(&self.held).stage.poll(waker)
+        self.held.lock().stage.poll(waker)
     }
 
     pub(crate) fn is_task(&self) -> bool {
-        matches!(lock(&self.held).stage, TaskStage::Is)
+        matches!(self.held.lock().stage, TaskStage::Is)
     }
 
     /// Whether a user who is not done with a link's page can be asked to try again, and how long to wait before.
@@ -177,7 +177,7 @@ impl Cell {
     }
 
     pub(crate) fn become_task(&self) {
-        let before = std::mem::replace(&mut lock(&self.held).stage, TaskStage::Is);
+        let before = std::mem::replace(&mut self.held.lock().stage, TaskStage::Is);
         if let TaskStage::Wanted(wakers) = before {
             wakers.into_iter().for_each(Waker::wake);
         }
@@ -198,14 +198,14 @@ impl Cell {
                 inner.as_mut().poll(cx)
             }));
         }
-        if let Some(spawned) = &mut lock(&self.held).spawned {
+        if let Some(spawned) = &mut self.held.lock().spawned {
             spawned.push(future);
         }
         self.signal.raise();
     }
 
     fn take_spawned(&self) -> Vec<BoxFuture<'static, ()>> {
-        let mut held = lock(&self.held);
+        let mut held = self.held.lock();
         held.spawned
             .as_mut()
             .map(std::mem::take)
@@ -214,12 +214,12 @@ impl Cell {
 
     /// Forbids new children, because the handler has ended or will not continue.
     fn close(&self) {
-        let spawned = lock(&self.held).spawned.take();
+        let spawned = self.held.lock().spawned.take();
         drop(spawned);
     }
 
     pub(crate) fn committed(&self, name: &str) -> Option<CommitPlace> {
-        let held = lock(&self.held);
+        let held = self.held.lock();
         held.going.as_ref()?.commits.get(name).copied()
     }
 
@@ -229,7 +229,7 @@ impl Cell {
     }
 
     pub(crate) fn take_withdrawn(&self) -> Vec<String> {
-        match &mut lock(&self.held).going {
+        match &mut self.held.lock().going {
             Some(going) => std::mem::take(&mut going.withdrawn),
             None => Vec::new(),
         }
@@ -291,14 +291,9 @@ impl Slot {
 
 impl Drop for Slot {
     fn drop(&mut self) {
-        if let Some(going) = &mut lock(&self.cell.held).going {
+        if let Some(going) = &mut self.cell.held.lock().going {
             let withdrawn = going.flow.drop_slot(self.id);
             going.withdrawn.extend(withdrawn);
         }
     }
-}
-
-/// A poisoned lock is safe to use, because the flow's methods call no foreign code and leave no half-made change.
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,8 +1,8 @@
 //! A call's progress: reported by its handler, or because a question waits.
 
-use std::sync::{Mutex, PoisonError};
-
 use serde::{Deserialize, Serialize};
+
+use crate::mutex::Mutex;
 
 /// Each note that is sent while a question waits moves the progress by one part in this many towards the next value
 /// that the handler will probably report.
@@ -74,7 +74,7 @@ impl Progress {
     }
 
     fn with<T>(&self, change: impl FnOnce(&mut ProgressState) -> T) -> T {
-        change(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+        change(&mut self.0.lock())
     }
 }
 

@@ -1,7 +1,6 @@
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::fmt;
 use std::pin::pin;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use askback_core::limits::Limits;
 use tokio::sync::Notify;
@@ -12,7 +11,13 @@ use super::{
     ParkRequest, SessionId, SessionNote, SessionRequest, StoreError, StoreFuture, TakenCall,
     TaskState, Topic,
 };
-use crate::store::share::{self, Eviction, OVERHEAD, StoredBytes};
+use crate::{
+    mutex::Mutex,
+    store::{
+        memory::{Shelf, Slot},
+        share::{self, OVERHEAD, StoredBytes},
+    },
+};
 
 /// A journal in memory, for tests and for a fleet of servers in one process.
 pub struct MemoryJournal {
@@ -42,7 +47,7 @@ impl Hints {
 #[derive(Default)]
 struct Entries {
     calls: HashMap<CallId, Call>,
-    sessions: HashMap<SessionId, Session>,
+    sessions: Shelf<SessionId, Session>,
     /// Until when each process serves.
     processes: BTreeMap<NodeId, Millis>,
     max_bytes: usize,
@@ -66,16 +71,8 @@ struct Call {
 }
 
 struct Session {
-    owner: Option<Owner>,
     ended_at: Option<Millis>,
     note: Option<Vec<u8>>,
-    expires: Millis,
-}
-
-impl Session {
-    fn size(&self) -> usize {
-        OVERHEAD + self.note.as_ref().map_or(0, Vec::len)
-    }
 }
 
 impl MemoryJournal {
@@ -90,15 +87,6 @@ impl MemoryJournal {
             told: Notify::new(),
         }
     }
-
-    fn hints(&self) -> MutexGuard<'_, Hints> {
-        self.hints.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn entries(&self) -> MutexGuard<'_, Entries> {
-        // Nothing below panics in the middle of a change, so the data behind a poisoned lock is complete.
-        self.entries.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
 /// A journal with the default of
@@ -112,7 +100,7 @@ impl Default for MemoryJournal {
 impl fmt::Debug for MemoryJournal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("MemoryJournal")
-            .field("calls", &self.entries().calls.len())
+            .field("calls", &self.entries.lock().calls.len())
             .finish_non_exhaustive()
     }
 }
@@ -184,34 +172,19 @@ impl Entries {
         }
     }
 
-    /// Stores a note about a session, and removes older notes if there is no room.
-    fn keep(&mut self, id: SessionId, session: Session) -> Result<(), StoreError> {
-        self.sessions.remove(&id);
-        loop {
-            let of = |owner: Option<Owner>| {
-                let sessions = self.sessions.values();
-                let sessions = sessions.filter(|it| owner.is_none() || it.owner == owner);
-                sessions.map(Session::size).sum()
-            };
-            let held = StoredBytes {
-                in_all: of(None),
-                by_owner: session.owner.map(|owner| of(Some(owner))),
-            };
-            let is_of_owner = match share::admit_state(held, session.size(), self.max_bytes)? {
-                Eviction::None => break,
-                Eviction::OfOwner => true,
-                Eviction::OfLargest => false,
-            };
-            let sessions = self.sessions.iter();
-            let others = sessions.filter(|(_, it)| !is_of_owner || it.owner == session.owner);
-            let Some((first, _)) = others.min_by_key(|(_, it)| it.expires) else {
-                break;
-            };
-            let first = *first;
-            self.sessions.remove(&first);
-        }
-        self.sessions.insert(id, session);
-        Ok(())
+    /// Stores a note about a session, or that it has ended.
+    fn keep(&mut self, session: SessionRequest, note: Option<&[u8]>) -> Result<(), StoreError> {
+        self.sessions.remove(&session.session);
+        let slot = Slot {
+            value: Session {
+                ended_at: note.is_none().then_some(session.now),
+                note: note.map(<[u8]>::to_vec),
+            },
+            owner: session.owner,
+            size: OVERHEAD + note.map_or(0, <[u8]>::len),
+            expires: session.expires,
+        };
+        self.sessions.put(session.session, slot, self.max_bytes)
     }
 
     fn park(&mut self, request: &ParkRequest<'_>) -> Result<ParkOutcome, StoreError> {
@@ -323,7 +296,7 @@ impl Entries {
 
 impl Bus for MemoryJournal {
     fn publish(&self, topic: Topic, hint: &[u8]) {
-        let mut hints = self.hints();
+        let mut hints = self.hints.lock();
         hints.last += 1;
         hints.kept.push_back((topic, hint.to_vec()));
         if hints.kept.len() > MAX_HINTS_KEPT {
@@ -340,7 +313,7 @@ impl Bus for MemoryJournal {
                 // From here on, no hint is missed.
                 told.as_mut().enable();
                 let heard = {
-                    let hints = self.hints();
+                    let hints = self.hints.lock();
                     hints.after(after.unwrap_or(hints.last))
                 };
                 if after != Some(heard.cursor) {
@@ -354,15 +327,15 @@ impl Bus for MemoryJournal {
 
 impl Journal for MemoryJournal {
     fn park<'a>(&'a self, call: ParkRequest<'a>) -> StoreFuture<'a, ParkOutcome> {
-        Box::pin(async move { self.entries().park(&call) })
+        Box::pin(async move { self.entries.lock().park(&call) })
     }
 
     fn answer<'a>(&'a self, answer: AnswerRequest<'a>) -> StoreFuture<'a, AnswerOutcome> {
-        Box::pin(async move { Ok(self.entries().answer(&answer)) })
+        Box::pin(async move { Ok(self.entries.lock().answer(&answer)) })
     }
 
     fn finish<'a>(&'a self, end: FinishRequest<'a>) -> StoreFuture<'a, bool> {
-        Box::pin(async move { Ok(self.entries().finish(&end)) })
+        Box::pin(async move { Ok(self.entries.lock().finish(&end)) })
     }
 
     fn read(
@@ -372,12 +345,12 @@ impl Journal for MemoryJournal {
         after: u64,
         most: usize,
     ) -> StoreFuture<'_, Option<Log>> {
-        Box::pin(async move { Ok(self.entries().read(call, session, after, most)) })
+        Box::pin(async move { Ok(self.entries.lock().read(call, session, after, most)) })
     }
 
     fn due(&self, lease: Lease, now: Millis, most: usize) -> StoreFuture<'_, Vec<TakenCall>> {
         Box::pin(async move {
-            let mut entries = self.entries();
+            let mut entries = self.entries.lock();
             let calls = entries.calls.iter_mut();
             let due = calls.filter(|(_, call)| call.is_due(now)).take(most);
             Ok(due.map(|(id, call)| call.take(*id, lease)).collect())
@@ -390,7 +363,7 @@ impl Journal for MemoryJournal {
         until: Millis,
     ) -> StoreFuture<'a, Vec<(CallId, u32)>> {
         Box::pin(async move {
-            let mut entries = self.entries();
+            let mut entries = self.entries.lock();
             let mut lost = Vec::new();
             for (id, epoch) in held {
                 let call = entries.calls.get_mut(id);
@@ -408,7 +381,7 @@ impl Journal for MemoryJournal {
 
     fn set_status<'a>(&'a self, call: CallId, epoch: u32, status: &'a [u8]) -> StoreFuture<'a, ()> {
         Box::pin(async move {
-            let mut entries = self.entries();
+            let mut entries = self.entries.lock();
             let call = entries.calls.get_mut(&call);
             let works =
                 |call: &&mut Call| call.epoch == epoch && call.lease.is_some() && !call.is_over;
@@ -421,7 +394,7 @@ impl Journal for MemoryJournal {
 
     fn task(&self, call: CallId, session: SessionId) -> StoreFuture<'_, Option<TaskState>> {
         Box::pin(async move {
-            let entries = self.entries();
+            let entries = self.entries.lock();
             let call = entries.calls.get(&call);
             let call = call.filter(|call| call.session == session);
             Ok(call.and_then(|call| {
@@ -435,7 +408,7 @@ impl Journal for MemoryJournal {
 
     fn cancel(&self, session: SessionId, request: [u8; 16]) -> StoreFuture<'_, bool> {
         Box::pin(async move {
-            let mut entries = self.entries();
+            let mut entries = self.entries.lock();
             let before = entries.calls.len();
             entries.calls.retain(|_, call| {
                 call.is_over || call.session != session || call.request != request
@@ -446,62 +419,50 @@ impl Journal for MemoryJournal {
 
     fn note<'a>(&'a self, session: SessionRequest, note: &'a [u8]) -> StoreFuture<'a, ()> {
         Box::pin(async move {
-            let mut entries = self.entries();
-            let known = entries.sessions.get(&session.session);
-            if known.is_some_and(|known| known.ended_at.is_some()) {
+            let mut entries = self.entries.lock();
+            let known = entries.sessions.slots.get(&session.session);
+            if known.is_some_and(|known| known.value.ended_at.is_some()) {
                 return Ok(());
             }
-            let noted = Session {
-                owner: session.owner,
-                ended_at: None,
-                note: Some(note.to_vec()),
-                expires: session.expires,
-            };
-            entries.keep(session.session, noted)
+            entries.keep(session, Some(note))
         })
     }
 
     fn end_session(&self, session: SessionRequest) -> StoreFuture<'_, ()> {
         Box::pin(async move {
-            let mut entries = self.entries();
+            let mut entries = self.entries.lock();
             entries
                 .calls
                 .retain(|_, call| call.session != session.session);
-            let ended = Session {
-                owner: session.owner,
-                ended_at: Some(session.now),
-                note: None,
-                expires: session.expires,
-            };
-            entries.keep(session.session, ended)
+            entries.keep(session, None)
         })
     }
 
     fn session(&self, session: SessionId) -> StoreFuture<'_, SessionNote> {
         Box::pin(async move {
-            let entries = self.entries();
-            let known = entries.sessions.get(&session);
-            Ok(
-                known.map_or_else(SessionNote::default, |known| SessionNote {
-                    is_ended: known.ended_at.is_some(),
-                    note: known.note.clone(),
-                }),
-            )
+            let entries = self.entries.lock();
+            let known = entries.sessions.slots.get(&session);
+            let note = known.map(|known| SessionNote {
+                is_ended: known.value.ended_at.is_some(),
+                note: known.value.note.clone(),
+            });
+            Ok(note.unwrap_or_default())
         })
     }
 
     fn ended_since(&self, since: Millis) -> StoreFuture<'_, Vec<SessionId>> {
         Box::pin(async move {
-            let entries = self.entries();
-            let sessions = entries.sessions.iter();
-            let ended = sessions.filter(|(_, it)| it.ended_at.is_some_and(|at| at >= since));
+            let entries = self.entries.lock();
+            let sessions = entries.sessions.slots.iter();
+            let is_late = |it: &Session| it.ended_at.is_some_and(|at| at >= since);
+            let ended = sessions.filter(|(_, it)| is_late(&it.value));
             Ok(ended.map(|(id, _)| *id).collect())
         })
     }
 
     fn announce(&self, process: NodeId, until: Millis, now: Millis) -> StoreFuture<'_, u64> {
         Box::pin(async move {
-            let processes = &mut self.entries().processes;
+            let processes = &mut self.entries.lock().processes;
             processes.insert(process, until);
             let others = processes
                 .iter()
@@ -512,24 +473,22 @@ impl Journal for MemoryJournal {
 
     fn purge(&self, now: Millis) -> StoreFuture<'_, usize> {
         Box::pin(async move {
-            let mut entries = self.entries();
-            let count = |entries: &Entries| {
-                entries.calls.len() + entries.sessions.len() + entries.processes.len()
-            };
+            let mut entries = self.entries.lock();
+            let count = |entries: &Entries| entries.calls.len() + entries.processes.len();
             let before = count(&entries);
             let is_held = |call: &Call| call.lease.is_some_and(|lease| lease.until > now);
             entries
                 .calls
                 .retain(|_, call| call.expires > now || is_held(call));
-            entries.sessions.retain(|_, session| session.expires > now);
             entries.processes.retain(|_, until| *until > now);
-            Ok(before - count(&entries))
+            let gone = before - count(&entries);
+            Ok(gone + entries.sessions.purge(now).len())
         })
     }
 
     fn status(&self, now: Millis) -> StoreFuture<'_, JournalStatus> {
         Box::pin(async move {
-            let entries = self.entries();
+            let entries = self.entries.lock();
             let open = || entries.calls.values().filter(|call| !call.is_over);
             let mut status =
                 JournalStatus::of_calls(open().map(|call| (call.lease, call.wake)), now);

@@ -10,7 +10,7 @@ use crate::store::{
     SqliteStore,
     rusqlite::{self, Connection, OptionalExtension, Row, Transaction, named_params, params},
     share::{self, Eviction, OVERHEAD},
-    sqlite::{Table, blob, count, integer},
+    sqlite::{Table, blob, count, find, integer},
 };
 
 /// An owned [`ParkRequest`]: the store's thread may outlive the caller's request.
@@ -190,14 +190,12 @@ fn take(
     lease: Lease,
     now: Millis,
 ) -> Result<Option<TakenCall>, StoreError> {
-    let was_interrupted: Option<bool> = transaction
-        .query_row(
-            "SELECT node IS NOT NULL FROM askback_calls
+    let was_interrupted: Option<bool> = find(
+        transaction,
+        "SELECT node IS NOT NULL FROM askback_calls
              WHERE id = ?1 AND is_over = 0 AND (node IS NULL OR lease <= ?2)",
-            params![call.0, integer(now)],
-            |row| row.get(0),
-        )
-        .optional()?;
+        params![call.0, integer(now)],
+    )?;
     let Some(was_interrupted) = was_interrupted else {
         return Ok(None);
     };
@@ -215,13 +213,11 @@ fn answer(
     lease: Lease,
     now: Millis,
 ) -> Result<AnswerOutcome, StoreError> {
-    let is_over: Option<bool> = transaction
-        .query_row(
-            "SELECT is_over FROM askback_calls WHERE id = ?1 AND session = ?2",
-            params![call.0, session.0],
-            |row| row.get(0),
-        )
-        .optional()?;
+    let is_over: Option<bool> = find(
+        transaction,
+        "SELECT is_over FROM askback_calls WHERE id = ?1 AND session = ?2",
+        params![call.0, session.0],
+    )?;
     match is_over {
         None => return Ok(AnswerOutcome::Unknown),
         Some(true) => return Ok(AnswerOutcome::Duplicate),
@@ -249,14 +245,12 @@ fn finish(
     status: Option<&[u8]>,
     expires: Millis,
 ) -> Result<bool, StoreError> {
-    let next: Option<i64> = transaction
-        .query_row(
-            "SELECT next_event FROM askback_calls
+    let next: Option<i64> = find(
+        transaction,
+        "SELECT next_event FROM askback_calls
              WHERE id = ?1 AND epoch = ifnull(?2, epoch) AND is_over = 0",
-            params![call.0, epoch],
-            |row| row.get(0),
-        )
-        .optional()?;
+        params![call.0, epoch],
+    )?;
     let Some(next) = next else {
         return Ok(false);
     };
@@ -463,13 +457,11 @@ impl Journal for SqliteStore {
     ) -> StoreFuture<'_, Option<Log>> {
         Box::pin(self.run(move |connection| {
             let transaction = connection.transaction()?;
-            let is_over: Option<bool> = transaction
-                .query_row(
-                    "SELECT is_over FROM askback_calls WHERE id = ?1 AND session = ?2",
-                    params![call.0, session.0],
-                    |row| row.get(0),
-                )
-                .optional()?;
+            let is_over: Option<bool> = find(
+                &transaction,
+                "SELECT is_over FROM askback_calls WHERE id = ?1 AND session = ?2",
+                params![call.0, session.0],
+            )?;
             let Some(is_over) = is_over else {
                 return Ok(None);
             };
@@ -571,13 +563,11 @@ impl Journal for SqliteStore {
     fn task(&self, call: CallId, session: SessionId) -> StoreFuture<'_, Option<TaskState>> {
         Box::pin(self.run(move |connection| {
             let transaction = connection.transaction()?;
-            let status: Option<Option<Vec<u8>>> = transaction
-                .query_row(
-                    "SELECT status FROM askback_calls WHERE id = ?1 AND session = ?2",
-                    params![call.0, session.0],
-                    |row| row.get(0),
-                )
-                .optional()?;
+            let status: Option<Option<Vec<u8>>> = find(
+                &transaction,
+                "SELECT status FROM askback_calls WHERE id = ?1 AND session = ?2",
+                params![call.0, session.0],
+            )?;
             let Some(status) = status.flatten() else {
                 return Ok(None);
             };
@@ -602,13 +592,11 @@ impl Journal for SqliteStore {
     fn note<'a>(&'a self, session: SessionRequest, note: &'a [u8]) -> StoreFuture<'a, ()> {
         let (note, max_bytes) = (note.to_vec(), self.max_bytes());
         Box::pin(self.write(move |transaction| {
-            let is_ended: Option<bool> = transaction
-                .query_row(
-                    "SELECT ended_at IS NOT NULL FROM askback_sessions WHERE id = ?1",
-                    [session.session.0],
-                    |row| row.get(0),
-                )
-                .optional()?;
+            let is_ended: Option<bool> = find(
+                transaction,
+                "SELECT ended_at IS NOT NULL FROM askback_sessions WHERE id = ?1",
+                [session.session.0],
+            )?;
             match is_ended {
                 Some(true) => Ok(()),
                 _ => keep(transaction, &session, Some(&note), max_bytes),

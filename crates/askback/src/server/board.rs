@@ -2,7 +2,7 @@
 
 use std::{
     collections::HashMap,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, MutexGuard},
 };
 
 use askback_core::{
@@ -16,6 +16,7 @@ use super::{
     asks::PendingQuestions,
     budget::{Budget, Charge},
 };
+use crate::mutex::Mutex;
 
 pub(super) struct Board {
     inner: Mutex<Inner>,
@@ -53,10 +54,8 @@ impl Board {
         }
     }
 
-    /// Ignores poisoning: no foreign code runs under the lock, so a panic cannot leave the table
-    /// half-changed.
     pub(super) fn lock(&self) -> MutexGuard<'_, Inner> {
-        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+        self.inner.lock()
     }
 }
 

@@ -17,12 +17,14 @@ use std::{
     collections::HashMap,
     hash::{Hash, Hasher},
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError, Weak,
+        Arc, Weak,
         atomic::{AtomicUsize, Ordering},
     },
 };
 
 use askback_core::{ask::Principal, engine::server, limits::Limits};
+
+use crate::mutex::Mutex;
 
 /// Bytes are counted in steps of this size, so that small changes cost nothing.
 const GRAIN: usize = 4 << 10;
@@ -144,7 +146,8 @@ impl Budget {
     #[cfg(feature = "http-server")]
     pub(crate) fn largest(&self) -> (Option<Owner>, usize) {
         // Dropping an account locks the table.
-        let known: Vec<_> = self.0.known().values().filter_map(Weak::upgrade).collect();
+        let known = &self.0.known;
+        let known: Vec<_> = known.lock().values().filter_map(Weak::upgrade).collect();
         let accounts = known.into_iter().chain([Arc::clone(&self.0.unknown)]);
         let largest = accounts.max_by_key(|account| account.used.load(Ordering::Relaxed));
         largest.map_or((None, 0), |account| {
@@ -154,7 +157,7 @@ impl Budget {
     }
 
     fn account(&self, owner: Owner) -> Arc<Account> {
-        let mut known = self.0.known();
+        let mut known = self.0.known.lock();
         if let Some(account) = known.get(&owner).and_then(Weak::upgrade) {
             return account;
         }
@@ -168,10 +171,6 @@ impl Budget {
 }
 
 impl Inner {
-    fn known(&self) -> MutexGuard<'_, HashMap<Owner, Weak<Account>>> {
-        self.known.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     fn take(&self, account: &Account, units: usize) -> Result<(), NoRoom> {
         let fits = |used: usize| used.checked_add(units).filter(|used| *used <= self.most);
         let taken = self
@@ -283,7 +282,7 @@ impl Drop for Account {
             return;
         };
         if let Some(budget) = budget.upgrade() {
-            let mut known = budget.known();
+            let mut known = budget.known.lock();
             // A new account may have taken its place.
             if known
                 .get(owner)
@@ -336,7 +335,7 @@ mod tests {
     }
 
     fn accounts(budget: &Budget) -> usize {
-        budget.0.known().len()
+        budget.0.known.lock().len()
     }
 
     #[test]

@@ -131,21 +131,22 @@ impl Catalog {
         let found = self.resource_at(uri, caller)?;
         let offered = found.offered();
         let private = offered.needs().are_some() || offered.visibility().differs();
-        Some(match found {
-            ResourceMatch::Resource(Entry { item, scope, .. }) => ResourceReader {
-                scope: *scope,
-                handler: item.handler.clone(),
-                variables: BTreeMap::new(),
-                mime_type: item.description.mime_type.clone(),
-                private,
-            },
-            ResourceMatch::OfTemplate(Entry { item, scope, .. }, variables) => ResourceReader {
-                scope: *scope,
-                handler: item.handler.clone(),
-                variables,
-                mime_type: item.description.mime_type.clone(),
-                private,
-            },
+        let (handler, scope, mime_type, variables) = match found {
+            ResourceMatch::Resource(Entry { item, scope, .. }) => {
+                let mime_type = &item.description.mime_type;
+                (&item.handler, scope, mime_type, BTreeMap::new())
+            }
+            ResourceMatch::OfTemplate(Entry { item, scope, .. }, variables) => {
+                let mime_type = &item.description.mime_type;
+                (&item.handler, scope, mime_type, variables)
+            }
+        };
+        Some(ResourceReader {
+            handler: handler.clone(),
+            scope: *scope,
+            variables,
+            mime_type: mime_type.clone(),
+            private,
         })
     }
 

@@ -5,7 +5,7 @@ use std::{
     ops::Deref,
     path::PathBuf,
     sync::{
-        Arc, Mutex, OnceLock, PoisonError,
+        Arc, OnceLock,
         atomic::{AtomicBool, Ordering},
     },
 };
@@ -20,6 +20,7 @@ use crate::{
         self, KeyError, KeyOrigin, KeySource, KeyWarning, Keys as LoadedKeys, claims_folder,
         state_dir,
     },
+    mutex::Mutex,
     store::{FileStore, MemoryStore, Store},
 };
 
@@ -117,7 +118,7 @@ impl Keys {
 
     fn chosen(&self) -> &KeyChoice {
         self.chosen.get_or_init(|| {
-            let mut source = self.source.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut source = self.source.lock();
             let source = source.take().unwrap_or_default();
             match &self.given {
                 Some(store) => KeyChoice {
@@ -134,36 +135,26 @@ impl Keys {
     }
 
     fn choose(&self, source: KeySource) -> KeyChoice {
-        let memory = || Arc::new(MemoryStore::new(self.store_bytes)) as Arc<dyn Store>;
-        if !self.serves_others.load(Ordering::Relaxed) {
-            return KeyChoice {
-                ring: self.load(source),
-                store: memory(),
-            };
-        }
-        let files = match self.open_files() {
-            Ok(files) => files,
-            Err(warning) if self.is_configured => {
+        let files = match self.serves_others.load(Ordering::Relaxed) {
+            true => Some(self.open_files()),
+            false => None,
+        };
+        let memory = || Arc::new(MemoryStore::new(self.store_bytes));
+        let (ring, store): (_, Arc<dyn Store>) = match files {
+            None => (self.load(source), memory()),
+            Some(Ok(files)) => (self.load(source), Arc::new(files)),
+            Some(Err(warning)) if self.is_configured => {
                 tracing::warn!(
                     "{warning}: a commit can happen again after a restart; give the server a store"
                 );
-                return KeyChoice {
-                    ring: self.load(source),
-                    store: memory(),
-                };
+                (self.load(source), memory())
             }
-            Err(warning) => {
+            Some(Err(warning)) => {
                 tracing::warn!("{warning}");
-                return KeyChoice {
-                    ring: keys::process_ring(),
-                    store: memory(),
-                };
+                (keys::process_ring(), memory())
             }
         };
-        KeyChoice {
-            ring: self.load(source),
-            store: Arc::new(files),
-        }
+        KeyChoice { ring, store }
     }
 
     fn open_files(&self) -> Result<FileStore, KeyWarning> {

@@ -1,10 +1,11 @@
 //! The catalog of a running server.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use arc_swap::{ArcSwap, Guard};
 
 use super::catalog::Catalog;
+use crate::mutex::Mutex;
 
 /// The current catalog of a server. Each change makes a new catalog, so a request sees one that
 /// does not change.
@@ -34,7 +35,7 @@ impl LiveCatalog {
         &self,
         change: impl FnOnce(&mut Catalog) -> Result<T, E>,
     ) -> Result<T, E> {
-        let _changing = self.changing.lock().unwrap_or_else(PoisonError::into_inner);
+        let _changing = self.changing.lock();
         let mut next = Catalog::clone(&self.now.load());
         let changed = change(&mut next)?;
         self.now.store(Arc::new(next));

@@ -1,14 +1,13 @@
 //! Written responses, and a cache for the pages of lists that are the same for all callers.
 
-use std::{
-    collections::HashMap,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-};
+use std::{collections::HashMap, sync::Arc};
 
 use askback_core::{
     jsonrpc::{RequestId, WrittenResponse},
     revision::Revision,
 };
+
+use crate::mutex::Mutex;
 
 #[derive(Default)]
 pub(super) struct WrittenPages(Mutex<PageCache>);
@@ -36,28 +35,24 @@ pub(super) struct Place {
 
 impl WrittenPages {
     pub(super) fn get(&self, place: &Place) -> Option<Arc<WrittenResponse>> {
-        self.lock().pages.get(place).cloned()
+        self.0.lock().pages.get(place).cloned()
     }
 
     /// Caches the response to this request as the page at a place, if all pages together then have
     /// at most `most` bytes.
     pub(super) fn keep(&self, place: Place, response: &[u8], id: &RequestId, most: usize) {
-        if response.len() > most.saturating_sub(self.lock().bytes) {
+        if response.len() > most.saturating_sub(self.0.lock().bytes) {
             return;
         }
         let Some(page) = WrittenResponse::new(response, id) else {
             return;
         };
-        let mut kept = self.lock();
+        let mut kept = self.0.lock();
         let bytes = kept.bytes + page.kept_bytes();
         if bytes <= most && !kept.pages.contains_key(&place) {
             kept.pages.insert(place, Arc::new(page));
             kept.bytes = bytes;
         }
-    }
-
-    fn lock(&self) -> MutexGuard<'_, PageCache> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -122,7 +117,7 @@ mod tests {
         }
         let kept = [0, 1, 2].map(|start| pages.get(&at(start)).is_some());
         assert_eq!(kept, [true, true, false]);
-        assert!(pages.lock().bytes <= most);
+        assert!(pages.0.lock().bytes <= most);
 
         let given = Message::of_page(pages.get(&at(0)).unwrap(), &"b".into());
         assert_eq!(given.into_vec(), write_result(&"b".into(), &["a tool"; 32]));

@@ -10,7 +10,7 @@
 use std::{
     collections::HashMap,
     hash::{BuildHasher, RandomState},
-    sync::{LazyLock, Mutex, PoisonError},
+    sync::LazyLock,
     time::Duration,
 };
 
@@ -19,7 +19,7 @@ use askback_core::{
     limits::Limits,
 };
 
-use crate::clock::millis;
+use crate::{clock::millis, mutex::Mutex};
 
 /// The buckets are split into this many parts, to reduce lock contention.
 const PARTS: usize = 16;
@@ -100,7 +100,7 @@ impl RateLimit {
         let calls = calls.div_ceil(processes.max(1));
         // Uses bits in the middle, because maps use the bits at both ends.
         let part = &self.parts[(hash >> 32) as usize % PARTS];
-        let mut buckets = part.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut buckets = part.lock();
         if let Some(bucket) = buckets.get_mut(&hash) {
             return bucket.take(calls, self.window, now);
         }
@@ -304,7 +304,7 @@ mod tests {
             assert_eq!(taken, Ok(()));
         }
         let parts = rate.parts.iter();
-        let kept: usize = parts.map(|part| part.lock().unwrap().len()).sum();
+        let kept: usize = parts.map(|part| part.lock().len()).sum();
         assert!(kept < 8 * PARTS, "{kept}");
     }
 
@@ -320,7 +320,7 @@ mod tests {
         };
         let kept = || -> usize {
             let parts = rate.parts.iter();
-            parts.map(|part| part.lock().unwrap().len()).sum()
+            parts.map(|part| part.lock().len()).sum()
         };
         let mut taken = (0..10_000).filter(|subject| call(*subject, 0)).count();
         // One more bucket in each part is shared by all others.

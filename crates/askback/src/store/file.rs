@@ -2,7 +2,7 @@ use std::{
     collections::HashMap,
     fs, io,
     path::{Path, PathBuf},
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::Arc,
     time::{Duration, Instant},
 };
 
@@ -14,11 +14,13 @@ use super::{
     Claim, ClaimRequest, FlowId, MemoryStore, Millis, Owner, PutRequest, Store, StoreError,
     StoreFuture, failed, lease_end,
     memory::{Shelf, Slot},
+    owner::half,
     process_lock::{self, ProcessId, ProcessLock},
     share::{self, OVERHEAD},
 };
 use crate::{
     clock::millis,
+    mutex::Mutex,
     private_file::{self, Creation},
 };
 
@@ -198,7 +200,7 @@ impl Store for FileStore {
 impl Claims {
     fn claim(&self, id: ClaimId, header: &Header, now: Millis) -> Result<Claim, StoreError> {
         let path = self.path(id);
-        let mut shelf = self.shelf();
+        let mut shelf = self.shelf.lock();
         for _ in 0..CLAIM_ATTEMPTS {
             match read(&path)? {
                 Content::Absent => {}
@@ -245,7 +247,7 @@ impl Claims {
 
     fn finish(&self, id: ClaimId, value: &[u8]) -> Result<(), StoreError> {
         let path = self.path(id);
-        let mut shelf = self.shelf();
+        let mut shelf = self.shelf.lock();
         let mut header = match read(&path)? {
             Content::Absent => return Err(StoreError::Unclaimed),
             Content::Done(_, first) if first == value => return Ok(()),
@@ -272,13 +274,13 @@ impl Claims {
     }
 
     fn purge(&self, now: Millis) -> Result<usize, StoreError> {
-        let mut shelf = self.shelf();
+        let mut shelf = self.shelf.lock();
         let shelf = self.scan(&mut shelf)?;
         Ok(self.remove_expired(shelf, now))
     }
 
     fn remove_expired(&self, shelf: &mut Shelf<ClaimId, Finished>, now: Millis) -> usize {
-        let mut clock = self.clock.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut clock = self.clock.lock();
         if clock.has_jumped(now) {
             return 0;
         }
@@ -351,11 +353,6 @@ impl Claims {
 
     fn path(&self, id: ClaimId) -> PathBuf {
         self.folder.join(hex(&id))
-    }
-
-    fn shelf(&self) -> MutexGuard<'_, Option<Shelf<ClaimId, Finished>>> {
-        // After a panic the shelf is either empty or complete.
-        self.shelf.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -443,11 +440,11 @@ fn is_draft(name: &str) -> bool {
 fn claim_id(flow: FlowId, name: &str) -> ClaimId {
     let mut id = [0; 32];
     id[..16].copy_from_slice(&flow.0);
-    id[16..].copy_from_slice(&Sha256::digest(name)[..16]);
+    id[16..].copy_from_slice(&half(Sha256::new_with_prefix(name)));
     id
 }
 
-pub(super) fn hex(bytes: &[u8]) -> String {
+pub(crate) fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 

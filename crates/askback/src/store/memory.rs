@@ -1,7 +1,7 @@
 use std::collections::{BTreeSet, HashMap};
 use std::fmt;
 use std::hash::Hash;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use askback_core::limits::Limits;
 
@@ -10,6 +10,7 @@ use super::{
     Claim, ClaimRequest, FlowId, Millis, Owner, PutRequest, Store, StoreError, StoreFuture,
     lease_end,
 };
+use crate::mutex::Mutex;
 
 /// A store in memory. Commits happen at most once per process, because the claims are lost when the process ends. The
 /// store is bounded as the [module](crate::store) describes.
@@ -46,11 +47,6 @@ impl MemoryStore {
             }),
         }
     }
-
-    fn shelves(&self) -> MutexGuard<'_, Shelves> {
-        // Nothing below panics in the middle of a change, so the data behind a poisoned lock is complete.
-        self.shelves.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
 /// A store with the default of
@@ -63,7 +59,7 @@ impl Default for MemoryStore {
 
 impl fmt::Debug for MemoryStore {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let shelves = self.shelves();
+        let shelves = self.shelves.lock();
         f.debug_struct("MemoryStore")
             .field("claims", &shelves.claims.slots.len())
             .field("states", &shelves.states.slots.len())
@@ -77,27 +73,27 @@ impl Store for MemoryStore {
     }
 
     fn claim<'a>(&'a self, commit: ClaimRequest<'a>) -> StoreFuture<'a, Claim> {
-        Box::pin(async move { self.shelves().claim(&commit) })
+        Box::pin(async move { self.shelves.lock().claim(&commit) })
     }
 
     fn finish<'a>(&'a self, flow: FlowId, name: &'a str, value: &'a [u8]) -> StoreFuture<'a, ()> {
-        Box::pin(async move { self.shelves().finish((flow, name.into()), value) })
+        Box::pin(async move { self.shelves.lock().finish((flow, name.into()), value) })
     }
 
     fn put<'a>(&'a self, state: PutRequest<'a>) -> StoreFuture<'a, ()> {
-        Box::pin(async move { self.shelves().put(&state) })
+        Box::pin(async move { self.shelves.lock().put(&state) })
     }
 
     fn get(&self, id: [u8; 32]) -> StoreFuture<'_, Option<Vec<u8>>> {
         Box::pin(async move {
-            let states = &self.shelves().states;
+            let states = &self.shelves.lock().states;
             Ok(states.slots.get(&id).map(|slot| slot.value.clone()))
         })
     }
 
     fn purge(&self, now: Millis) -> StoreFuture<'_, usize> {
         Box::pin(async move {
-            let mut shelves = self.shelves();
+            let mut shelves = self.shelves.lock();
             Ok(shelves.claims.purge(now).len() + shelves.states.purge(now).len())
         })
     }
@@ -145,32 +141,19 @@ impl Shelves {
             return Ok(());
         }
         self.states.purge(state.now);
-        let size = OVERHEAD + state.bytes.len();
-        loop {
-            let held = self.states.held(state.owner);
-            let gone = match share::admit_state(held, size, self.max_bytes)? {
-                Eviction::None => break,
-                Eviction::OfOwner => self.states.first_of(state.owner),
-                Eviction::OfLargest => self.states.first_of_largest(),
-            };
-            // An owner with bytes has at least one entry.
-            let Some(gone) = gone else { break };
-            self.states.remove(&gone);
-        }
         let slot = Slot {
             value: state.bytes.to_vec(),
             owner: state.owner,
-            size,
+            size: OVERHEAD + state.bytes.len(),
             expires: state.expires,
         };
-        self.states.insert(state.id, slot);
-        Ok(())
+        self.states.put(state.id, slot, self.max_bytes)
     }
 }
 
 /// Entries of one kind, counted in bytes.
-pub(super) struct Shelf<K, V> {
-    pub(super) slots: HashMap<K, Slot<V>>,
+pub(crate) struct Shelf<K, V> {
+    pub(crate) slots: HashMap<K, Slot<V>>,
     bytes: usize,
     by_expiry: BTreeSet<(Millis, K)>,
     owners: HashMap<Option<Owner>, Holding<K>>,
@@ -178,11 +161,11 @@ pub(super) struct Shelf<K, V> {
     by_bytes: BTreeSet<(usize, Option<Owner>)>,
 }
 
-pub(super) struct Slot<V> {
-    pub(super) value: V,
-    pub(super) owner: Option<Owner>,
-    pub(super) size: usize,
-    pub(super) expires: Millis,
+pub(crate) struct Slot<V> {
+    pub(crate) value: V,
+    pub(crate) owner: Option<Owner>,
+    pub(crate) size: usize,
+    pub(crate) expires: Millis,
 }
 
 impl Slot<ClaimState> {
@@ -238,6 +221,28 @@ impl<K: Clone + Hash + Ord, V> Shelf<K, V> {
         }
     }
 
+    /// Inserts an entry. If there is no room, older ones are removed.
+    pub(crate) fn put(
+        &mut self,
+        key: K,
+        slot: Slot<V>,
+        max_bytes: usize,
+    ) -> Result<(), StoreError> {
+        loop {
+            let held = self.held(slot.owner);
+            let gone = match share::admit_state(held, slot.size, max_bytes)? {
+                Eviction::None => break,
+                Eviction::OfOwner => self.first_of(slot.owner),
+                Eviction::OfLargest => self.first_of_largest(),
+            };
+            // An owner with bytes has at least one entry.
+            let Some(gone) = gone else { break };
+            self.remove(&gone);
+        }
+        self.insert(key, slot);
+        Ok(())
+    }
+
     pub(super) fn insert(&mut self, key: K, slot: Slot<V>) {
         self.bytes += slot.size;
         self.by_expiry.insert((slot.expires, key.clone()));
@@ -249,7 +254,7 @@ impl<K: Clone + Hash + Ord, V> Shelf<K, V> {
         self.slots.insert(key, slot);
     }
 
-    pub(super) fn remove(&mut self, key: &K) -> Option<Slot<V>> {
+    pub(crate) fn remove(&mut self, key: &K) -> Option<Slot<V>> {
         let slot = self.slots.remove(key)?;
         let entry = (slot.expires, key.clone());
         self.by_expiry.remove(&entry);
@@ -286,7 +291,7 @@ impl<K: Clone + Hash + Ord, V> Shelf<K, V> {
         self.first_of(*largest)
     }
 
-    pub(super) fn purge(&mut self, now: Millis) -> Vec<K> {
+    pub(crate) fn purge(&mut self, now: Millis) -> Vec<K> {
         let mut removed = Vec::new();
         while let Some((expires, key)) = self.by_expiry.first()
             && *expires <= now

@@ -45,9 +45,9 @@
 //! Implement [`Store`], use the functions of [`share`] to decide what there is room for, and run
 //! `askback::testing::check_store` (feature `testing`) on it, as the tests of this crate's stores do.
 
-mod file;
-mod memory;
-mod owner;
+pub(crate) mod file;
+pub(crate) mod memory;
+pub(crate) mod owner;
 mod process_lock;
 pub mod share;
 #[cfg(feature = "sqlite")]

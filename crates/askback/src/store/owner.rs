@@ -27,10 +27,14 @@ impl Owner {
             digest.update((bytes.len() as u64).to_be_bytes());
             digest.update(bytes);
         }
-        let mut half = [0; 16];
-        half.copy_from_slice(&digest.finalize()[..16]);
-        Self(half)
+        Self(half(digest))
     }
+}
+
+/// Returns the first half of a digest, which is enough for an id.
+pub(crate) fn half(digest: Sha256) -> [u8; 16] {
+    let digest = digest.finalize();
+    std::array::from_fn(|at| digest[at])
 }
 
 impl fmt::Debug for Owner {

@@ -4,7 +4,10 @@ use std::time::Duration;
 use askback_core::limits::Limits;
 use askback_sql::{
     Schema, SqlError, SqliteFile, SqliteSettings, make_tables,
-    rusqlite::{self, Connection, OptionalExtension, Transaction, TransactionBehavior, params},
+    rusqlite::{
+        self, Connection, OptionalExtension, Params, Transaction, TransactionBehavior, params,
+        types::FromSql,
+    },
 };
 
 use super::share::{self, Eviction, OVERHEAD, StoredBytes};
@@ -245,13 +248,11 @@ impl Table {
         owner: Option<Owner>,
     ) -> Result<StoredBytes, StoreError> {
         let bytes = |owner: &[u8]| {
-            let bytes: Option<i64> = transaction
-                .query_row(
-                    "SELECT bytes FROM askback_held WHERE kind = ?1 AND owner = ?2",
-                    params![self.kind(), owner],
-                    |row| row.get(0),
-                )
-                .optional()?;
+            let bytes: Option<i64> = find(
+                transaction,
+                "SELECT bytes FROM askback_held WHERE kind = ?1 AND owner = ?2",
+                params![self.kind(), owner],
+            )?;
             Ok::<_, StoreError>(usize::try_from(bytes.unwrap_or(0)).unwrap_or(0))
         };
         Ok(StoredBytes {
@@ -529,14 +530,8 @@ impl Store for SqliteStore {
 
     fn get(&self, id: [u8; 32]) -> StoreFuture<'_, Option<Vec<u8>>> {
         Box::pin(self.run(move |connection| {
-            let bytes = connection
-                .query_row(
-                    "SELECT bytes FROM askback_states WHERE id = ?1",
-                    [id],
-                    |row| row.get(0),
-                )
-                .optional()?;
-            Ok(bytes)
+            let select = "SELECT bytes FROM askback_states WHERE id = ?1";
+            Ok(find(connection, select, [id])?)
         }))
     }
 
@@ -561,6 +556,16 @@ impl From<rusqlite::Error> for StoreError {
     fn from(error: rusqlite::Error) -> Self {
         failed(error)
     }
+}
+
+/// Returns the first column of the row, if there is one.
+pub(crate) fn find<T: FromSql>(
+    connection: &Connection,
+    select: &str,
+    params: impl Params,
+) -> rusqlite::Result<Option<T>> {
+    let found = connection.query_row(select, params, |row| row.get(0));
+    found.optional()
 }
 
 /// SQLite's integers are signed. A time that does not fit is treated as never.

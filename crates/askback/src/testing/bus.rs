@@ -1,7 +1,7 @@
 use std::{sync::Arc, time::Duration};
 
-use super::contract::{BrokenContract, CheckResult, expect, rules};
-use crate::journal::{Bus, HeardHints, MAX_HINT_BYTES, SessionId, StoreError, Topic};
+use super::contract::{BrokenContract, CheckResult, check_rules, expect, failed, rules};
+use crate::journal::{Bus, HeardHints, MAX_HINT_BYTES, SessionId, Topic};
 
 const LONGEST: Duration = Duration::from_secs(10);
 
@@ -24,17 +24,7 @@ where
     C: AsyncFn() -> O,
     O: AsyncFn() -> Arc<dyn Bus>,
 {
-    let mut broken = BrokenContract::default();
-    for (rule, _, check) in RULES {
-        let open = create().await;
-        let opened = [open().await, open().await];
-        broken.note(rule, check(opened).await);
-    }
-    broken.into_result()
-}
-
-fn failed(error: StoreError) -> String {
-    format!("failed with {error:?}")
+    check_rules(RULES, async |_| create().await).await
 }
 
 const SESSION: Topic = Topic::Session(SessionId([1; 16]));

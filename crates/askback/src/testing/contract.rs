@@ -52,6 +52,27 @@ pub(super) type CheckResult = Result<(), String>;
 
 pub(super) type CheckFuture = Pin<Box<dyn Future<Output = CheckResult> + Send>>;
 
+/// A rule's text, the room that it needs in bytes, and its check.
+pub(super) type Rule<T> = (&'static str, usize, fn(T) -> CheckFuture);
+
+/// Checks each rule with what `create` creates for it, opened twice.
+pub(super) async fn check_rules<T, O: AsyncFn() -> T>(
+    rules: &[Rule<[T; 2]>],
+    create: impl AsyncFn(usize) -> O,
+) -> Result<(), BrokenContract> {
+    let mut broken = BrokenContract::default();
+    for (rule, max_bytes, check) in rules {
+        let open = create(*max_bytes).await;
+        let opened = [open().await, open().await];
+        broken.note(rule, check(opened).await);
+    }
+    broken.into_result()
+}
+
+pub(super) fn failed(error: impl fmt::Debug) -> String {
+    format!("failed with {error:?}")
+}
+
 pub(super) fn expect<T: PartialEq + fmt::Debug>(what: &str, got: T, want: T) -> CheckResult {
     if got == want {
         return Ok(());
@@ -62,7 +83,7 @@ pub(super) fn expect<T: PartialEq + fmt::Debug>(what: &str, got: T, want: T) -> 
 /// Defines the rules of a contract, each with its text, its check and, if it matters, the room that it needs.
 macro_rules! rules {
     ($of:ty; $($rule:literal $(in $room:expr)? => $check:ident;)*) => {
-        const RULES: &[(&str, usize, fn($of) -> super::contract::CheckFuture)] =
+        const RULES: &[super::contract::Rule<$of>] =
             &[$(($rule, [$($room,)? 0][0], |of| Box::pin($check(of)))),*];
     };
 }

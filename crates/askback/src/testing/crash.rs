@@ -1,12 +1,12 @@
-use std::{
-    future::pending,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-};
+use std::{future::pending, sync::Arc};
 
 use askback_core::ask::FlowId;
 use tokio::sync::Notify;
 
-use crate::store::{Claim, ClaimRequest, Millis, PutRequest, Store, StoreFuture};
+use crate::{
+    mutex::Mutex,
+    store::{Claim, ClaimRequest, Millis, PutRequest, Store, StoreFuture},
+};
 
 /// The planned crash of a run, if any.
 #[derive(Debug)]
@@ -44,7 +44,7 @@ impl Crash {
     }
 
     fn is_now(&self, flow: FlowId, name: &str) -> bool {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         match &mut *state {
             State::Planned(0) => {
                 *state = State::Happened(flow, name.to_owned());
@@ -60,11 +60,7 @@ impl Crash {
     }
 
     fn has_left(&self, flow: FlowId, name: &str) -> bool {
-        matches!(&*self.lock(), State::Happened(of, left) if *of == flow && left == name)
-    }
-
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        matches!(&*self.state.lock(), State::Happened(of, left) if *of == flow && left == name)
     }
 }
 

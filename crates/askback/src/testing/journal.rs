@@ -2,7 +2,7 @@ use std::{fmt::Debug, sync::Arc, time::Duration};
 
 use tokio::task::JoinSet;
 
-use super::contract::{BrokenContract, CheckResult, expect, rules};
+use super::contract::{BrokenContract, CheckResult, check_rules, expect, failed, rules};
 use crate::journal::{
     AnswerOutcome, AnswerRequest, CallId, Event, FinishRequest, Journal, JournalStatus, Lease,
     Millis, NodeId, Owner, ParkOutcome, ParkRequest, SessionId, SessionNote, SessionRequest,
@@ -58,17 +58,7 @@ where
     C: AsyncFn(usize) -> O,
     O: AsyncFn() -> Arc<dyn Journal>,
 {
-    let mut broken = BrokenContract::default();
-    for (rule, max_bytes, check) in RULES {
-        let open = create(*max_bytes).await;
-        let opened = [open().await, open().await];
-        broken.note(rule, check(opened).await);
-    }
-    broken.into_result()
-}
-
-fn failed(error: StoreError) -> String {
-    format!("failed with {error:?}")
+    check_rules(RULES, create).await
 }
 
 async fn gives<T: PartialEq + Debug>(
@@ -102,6 +92,15 @@ fn park<'a>(record: &'a [u8], events: &'a [Event]) -> ParkRequest<'a> {
         keep: None,
         now: NOW,
         expires: EXPIRES,
+    }
+}
+
+/// Parks the call again in this epoch, after these answers.
+fn park_again<'a>(epoch: u32, settled: &'a [u32], record: &'a [u8]) -> ParkRequest<'a> {
+    ParkRequest {
+        epoch,
+        settled,
+        ..park(record, &[])
     }
 }
 
@@ -188,12 +187,7 @@ async fn taken_by_an_answer([journal, other]: [Arc<dyn Journal>; 2]) -> CheckRes
     waits(&*journal, request).await?;
     takes(&*other, 1, taken("first", 1, &[1], 7)).await?;
     // The call continues from the point at which it was parked again.
-    let again = ParkRequest {
-        epoch: 1,
-        settled: &[1],
-        ..park(b"second", &[])
-    };
-    waits(&*other, again).await?;
+    waits(&*other, park_again(1, &[1], b"second")).await?;
     takes(&*journal, 0, taken("second", 2, &[0], 7)).await
 }
 
@@ -201,12 +195,7 @@ async fn first_answer([journal, other]: [Arc<dyn Journal>; 2]) -> CheckResult {
     waits(&*journal, park(b"r", &[event("Sure?", Some(0))])).await?;
     takes(&*journal, 0, taken("r", 1, &[0], 2)).await?;
     answers("the second", &*other, (0, 8), AnswerOutcome::Duplicate).await?;
-    let again = ParkRequest {
-        epoch: 1,
-        settled: &[0],
-        ..park(b"s", &[])
-    };
-    waits(&*journal, again).await?;
+    waits(&*journal, park_again(1, &[0], b"s")).await?;
     let late = "one after it is part of the record";
     answers(late, &*other, (0, 8), AnswerOutcome::Duplicate).await
 }
@@ -236,19 +225,9 @@ async fn answered_at_work([journal, other]: [Arc<dyn Journal>; 2]) -> CheckResul
     waits(&*journal, park(b"r", &[])).await?;
     answer(&*journal, 0, 7).await?;
     answers("an answer meanwhile", &*other, (1, 8), AnswerOutcome::Kept).await?;
-    let again = ParkRequest {
-        epoch: 1,
-        settled: &[0],
-        ..park(b"s", &[])
-    };
     let answered = ParkOutcome::Answered(taken("s", 1, &[1], 1));
-    parks(&*journal, again, answered).await?;
-    let again = ParkRequest {
-        record: b"t",
-        settled: &[1],
-        ..again
-    };
-    waits(&*journal, again).await
+    parks(&*journal, park_again(1, &[0], b"s"), answered).await?;
+    waits(&*journal, park_again(1, &[1], b"t")).await
 }
 
 async fn answered_and_parked([journal, other]: [Arc<dyn Journal>; 2]) -> CheckResult {
@@ -270,9 +249,7 @@ async fn answered_and_parked([journal, other]: [Arc<dyn Journal>; 2]) -> CheckRe
         journal.answer(of(0, b"reply 0")).await.map_err(failed)?;
         let again = ParkRequest {
             call,
-            epoch: 1,
-            settled: &[0],
-            ..park(b"s", &[])
+            ..park_again(1, &[0], b"s")
         };
         let at_once = tokio::join!(journal.park(again), other.answer(of(1, b"reply 1")));
         let (parked, answered) = (at_once.0.map_err(failed)?, at_once.1.map_err(failed)?);
@@ -317,11 +294,7 @@ async fn parked_again([journal, other]: [Arc<dyn Journal>; 2]) -> CheckResult {
 }
 
 async fn lost([journal, other]: [Arc<dyn Journal>; 2]) -> CheckResult {
-    let second = ParkRequest {
-        epoch: 1,
-        ..park(b"r", &[])
-    };
-    parks(&*journal, second, ParkOutcome::Lost).await?;
+    parks(&*journal, park_again(1, &[], b"r"), ParkOutcome::Lost).await?;
     waits(&*journal, park(b"r", &[])).await?;
     answer(&*journal, 0, 7).await?;
     // Its process stops renewing the lease, and another process continues.

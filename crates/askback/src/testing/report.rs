@@ -1,4 +1,4 @@
-use std::{collections::BTreeSet, fmt};
+use std::fmt;
 
 use askback_core::revision::Revision;
 use serde_json::Value;
@@ -98,12 +98,9 @@ impl Report {
     /// If the runs differ. The message shows how.
     #[track_caller]
     pub fn assert_same(&self) -> &Run {
-        let kinds: BTreeSet<Sort> = self.runs.iter().flat_map(Run::sorts).collect();
-        let mut runs: Vec<&Run> = self
-            .runs
-            .iter()
-            .filter(|run| kinds.iter().all(|kind| kind.exists(run.revision)))
-            .collect();
+        let elicits = self.runs.iter().any(Run::elicits);
+        let can_ask = |run: &&Run| !elicits || run.revision.facts().elicitation_form;
+        let mut runs: Vec<&Run> = self.runs.iter().filter(can_ask).collect();
         runs.sort_by_key(|run| (run.revision, run.trouble == Trouble::None));
         let Some((model, others)) = runs.split_last() else {
             panic!("nothing was run");
@@ -162,8 +159,10 @@ impl Run {
             .collect()
     }
 
-    fn sorts(&self) -> impl Iterator<Item = Sort> {
-        self.questions.iter().map(ReceivedQuestion::sort)
+    /// Whether it has a question of the kind that not all revisions have.
+    fn elicits(&self) -> bool {
+        let mut questions = self.questions.iter();
+        questions.any(|asked| asked.method == "elicitation/create")
     }
 
     fn complaints(&self) -> Vec<String> {
@@ -226,13 +225,6 @@ impl ReceivedQuestion {
     pub fn message(&self) -> &str {
         self.params["message"].as_str().unwrap_or_default()
     }
-
-    fn sort(&self) -> Sort {
-        match &*self.method {
-            "elicitation/create" => Sort::Elicitation,
-            _ => Sort::Other,
-        }
-    }
 }
 
 impl CallEnd {
@@ -250,23 +242,6 @@ impl CallEnd {
                 serde_json::json!({"code": code, "message": message})
             }
             Self::Abandoned => Value::Null,
-        }
-    }
-}
-
-/// The kinds of questions that not all revisions have.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Sort {
-    Elicitation,
-    Other,
-}
-
-impl Sort {
-    fn exists(self, revision: Revision) -> bool {
-        let facts = revision.facts();
-        match self {
-            Self::Elicitation => facts.elicitation_form,
-            Self::Other => true,
         }
     }
 }

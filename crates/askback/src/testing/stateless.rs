@@ -54,11 +54,6 @@ struct Response {
     questions: OrderedMap<Value>,
 }
 
-enum Round {
-    Answered(Map<String, Value>),
-    Left,
-}
-
 impl Client {
     async fn play(mut self) -> Run {
         let mut params = self.bench.params.clone();
@@ -83,7 +78,7 @@ impl Client {
                 response,
                 at,
             });
-            let Round::Answered(answers) = self.answer(questions).await else {
+            let Some(answers) = self.answer(questions).await else {
                 return self.run;
             };
             params = self.bench.params.clone();
@@ -185,8 +180,8 @@ impl Client {
             .collect()
     }
 
-    /// Answers all questions of a round before the client continues.
-    async fn answer(&mut self, questions: OrderedMap<Value>) -> Round {
+    /// Answers all questions of a round before the client continues. Returns `None` if the client leaves.
+    async fn answer(&mut self, questions: OrderedMap<Value>) -> Option<Map<String, Value>> {
         let mut answers = Map::new();
         let mut longest = Duration::ZERO;
         let mut left = false;
@@ -218,10 +213,10 @@ impl Client {
             self.run.questions.push(asked);
         }
         if left {
-            return Round::Left;
+            return None;
         }
         sleep(longest).await;
-        Round::Answered(answers)
+        Some(answers)
     }
 
     async fn go_back(&mut self) {

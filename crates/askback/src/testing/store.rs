@@ -3,7 +3,7 @@ use std::{collections::BTreeSet, sync::Arc, time::Duration};
 use askback_core::ask::FlowId;
 use tokio::task::JoinSet;
 
-use super::contract::{BrokenContract, CheckResult, expect, rules};
+use super::contract::{BrokenContract, CheckResult, check_rules, expect, failed, rules};
 use crate::store::{Claim, ClaimRequest, Millis, Owner, PutRequest, Store, StoreError};
 
 const FLOW: FlowId = FlowId([1; 16]);
@@ -63,13 +63,7 @@ where
     C: AsyncFn(usize) -> O,
     O: AsyncFn() -> Arc<dyn Store>,
 {
-    let mut broken = BrokenContract::default();
-    for (rule, max_bytes, check) in RULES {
-        let open = create(*max_bytes).await;
-        let opened = [open().await, open().await];
-        broken.note(rule, check(opened).await);
-    }
-    broken.into_result()
+    check_rules(RULES, create).await
 }
 
 fn request(name: &str) -> ClaimRequest<'_> {
@@ -134,10 +128,6 @@ fn refused<T>(what: &str, got: Result<T, StoreError>, want: &str) -> CheckResult
         Err(error) => Err(format!("{what}: refused with {error}, not {want}")),
         Ok(_) => Err(format!("{what}: allowed, not refused with {want}")),
     }
-}
-
-fn failed(error: StoreError) -> String {
-    format!("failed with {error:?}")
 }
 
 async fn granted_once([store, other]: [Arc<dyn Store>; 2]) -> CheckResult {

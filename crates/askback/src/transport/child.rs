@@ -8,7 +8,6 @@ use std::{
     path::Path,
     pin::Pin,
     process::{ExitStatus, Stdio},
-    sync::{Mutex, MutexGuard, PoisonError},
     task::{Context, Poll, ready},
     time::Duration,
 };
@@ -27,6 +26,7 @@ use super::{
     connect::ChannelResource,
     lines::{LineReader, LineWriter},
 };
+use crate::mutex::Mutex;
 
 /// A server that is started as a child process and uses its standard input and output (2026-07-28,
 /// basic/transports/stdio). The host receives its standard error as
@@ -186,7 +186,7 @@ impl Child {
         loop {
             let mut changed = std::pin::pin!(GROUP_ENDED.notified());
             changed.as_mut().enable();
-            if groups().is_empty() {
+            if GROUPS.lock().is_empty() {
                 return;
             }
             changed.await;
@@ -195,7 +195,7 @@ impl Child {
 
     /// Kills every process started as a [`Child`], with its group. May be called from any thread.
     pub fn kill_all() {
-        for group in groups().iter() {
+        for group in GROUPS.lock().iter() {
             kill(*group, LastSignal::Kill);
         }
     }
@@ -402,10 +402,6 @@ static GROUPS: Mutex<Vec<u32>> = Mutex::new(Vec::new());
 
 static GROUP_ENDED: Notify = Notify::const_new();
 
-fn groups() -> MutexGuard<'static, Vec<u32>> {
-    GROUPS.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 /// A process group, killed on drop. The system does not reuse the number while a process is left in
 /// the group, and the drop directly follows the last wait.
 struct Group(u32);
@@ -414,7 +410,7 @@ impl Group {
     fn new(child: &tokio::process::Child) -> Self {
         // A process has a number until it has been waited for.
         let group = child.id().unwrap_or_default();
-        groups().push(group);
+        GROUPS.lock().push(group);
         Self(group)
     }
 }
@@ -422,7 +418,7 @@ impl Group {
 impl Drop for Group {
     fn drop(&mut self) {
         kill(self.0, LastSignal::Kill);
-        groups().retain(|group| *group != self.0);
+        GROUPS.lock().retain(|group| *group != self.0);
         GROUP_ENDED.notify_waiters();
     }
 }

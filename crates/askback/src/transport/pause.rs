@@ -1,11 +1,10 @@
 //! Time that does not count against a server's timeouts.
 
-use std::{
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-    time::Duration,
-};
+use std::{sync::Arc, time::Duration};
 
 use tokio::{sync::Notify, time::Instant};
+
+use crate::mutex::Mutex;
 
 /// The time in which a transport waits for a user, or for another service than the server. The
 /// server's timeouts stop meanwhile.
@@ -34,7 +33,7 @@ pub(crate) struct PauseGuard(Pause);
 impl Pause {
     #[cfg_attr(not(feature = "oauth-client"), allow(dead_code))]
     pub(crate) fn begin(&self) -> PauseGuard {
-        let mut state = self.lock();
+        let mut state = self.0.state.lock();
         state.waiting += 1;
         state.since.get_or_insert_with(Instant::now);
         drop(state);
@@ -44,13 +43,13 @@ impl Pause {
 
     /// The total time of all pauses until now.
     pub(crate) fn lasted(&self) -> Duration {
-        let state = self.lock();
+        let state = self.0.state.lock();
         let since = state.since.map_or(Duration::ZERO, |since| since.elapsed());
         state.before + since
     }
 
     pub(crate) fn is_on(&self) -> bool {
-        self.lock().since.is_some()
+        self.0.state.lock().since.is_some()
     }
 
     /// Waits until a pause begins or ends, unless one did since the last wait. One task waits at a
@@ -58,16 +57,11 @@ impl Pause {
     pub(crate) async fn changed(&self) {
         self.0.changed.notified().await;
     }
-
-    fn lock(&self) -> MutexGuard<'_, State> {
-        let state = self.0.state.lock();
-        state.unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
 impl Drop for PauseGuard {
     fn drop(&mut self) {
-        let mut state = self.0.lock();
+        let mut state = self.0.0.state.lock();
         state.waiting -= 1;
         if state.waiting == 0
             && let Some(since) = state.since.take()

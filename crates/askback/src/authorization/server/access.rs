@@ -80,6 +80,10 @@ pub enum TokenError {
     Unavailable(String),
 }
 
+pub(super) fn invalid(why: &str) -> TokenError {
+    TokenError::Invalid(why.to_owned())
+}
+
 impl<'a> PresentedToken<'a> {
     /// Creates a token received at this time. The resource is the server's URL.
     #[must_use]

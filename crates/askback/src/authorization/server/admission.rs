@@ -1,10 +1,7 @@
 //! Admits requests by their tokens, and answers refused ones (2026-07-28, basic/authorization, Access Token Usage and
 //! Error Handling; RFC 6750, 2.1 and 3).
 
-use std::{
-    sync::{Arc, PoisonError},
-    time::Duration,
-};
+use std::{sync::Arc, time::Duration};
 
 use askback_core::{
     ask::Millis,
@@ -18,7 +15,7 @@ use http::{
 use tokio::time::Instant;
 
 use super::{
-    access::{PresentedToken, TokenError},
+    access::{PresentedToken, TokenError, invalid},
     development::is_token,
     dpop::Proofs,
     protection::Protection,
@@ -171,10 +168,10 @@ impl Protection {
         match (scheme, key) {
             (Scheme::Bearer, None) if !self.bound_only => Ok(()),
             (Scheme::DPoP, Some(key)) => self.proofs.check(parts, token, key, now).await,
-            (_, None) => Err(TokenError::Invalid("it is bound to no key".to_owned())),
-            (Scheme::Bearer, Some(_)) => Err(TokenError::Invalid(
-                "it is bound to a key, and sent without proof".to_owned(),
-            )),
+            (_, None) => Err(invalid("it is bound to no key")),
+            (Scheme::Bearer, Some(_)) => {
+                Err(invalid("it is bound to a key, and sent without proof"))
+            }
         }
     }
 
@@ -238,7 +235,7 @@ impl Protection {
     fn may_complain(&self) -> bool {
         let now = Instant::now();
         let last = self.complained.lock();
-        let mut last = last.unwrap_or_else(PoisonError::into_inner);
+        let mut last = last;
         let may = last.is_none_or(|last| now >= last + COMPLAINTS);
         if may {
             *last = Some(now);

@@ -2,7 +2,7 @@ use askback_core::{ask::Principal, auth::Scopes, future::BoxFuture};
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use sha2::{Digest, Sha256};
 
-use super::access::{Access, PresentedToken, TokenError, TokenVerifier};
+use super::access::{Access, PresentedToken, TokenError, TokenVerifier, invalid};
 use crate::entropy::entropy;
 
 /// A few fixed tokens, to try out a server without an authorization server.
@@ -111,8 +111,7 @@ impl TokenVerifier for DevelopmentTokens {
                 found = Some(&known.access);
             }
         }
-        let unknown =
-            || TokenError::Invalid("it is not a development token of this server".to_owned());
+        let unknown = || invalid("it is not a development token of this server");
         Box::pin(std::future::ready(found.cloned().ok_or_else(unknown)))
     }
 }

@@ -4,7 +4,7 @@ use std::{
     collections::{HashMap, HashSet},
     io,
     sync::{
-        Arc, Mutex, PoisonError,
+        Arc,
         atomic::{AtomicU64, Ordering},
     },
     time::Duration,
@@ -18,13 +18,14 @@ use sha2::{Digest, Sha256};
 use url::Url;
 
 use super::{
-    access::TokenError,
+    access::{TokenError, invalid},
     jwt::{Compact, Header, Key, SigningAlgorithm},
 };
 use crate::{
     clock::millis,
     entropy::entropy,
-    store::{Claim, ClaimRequest, FlowId, Owner, Store, StoreError},
+    mutex::Mutex,
+    store::{Claim, ClaimRequest, FlowId, Owner, Store, StoreError, owner::half},
 };
 
 const DPOP: HeaderName = HeaderName::from_static("dpop");
@@ -235,11 +236,9 @@ impl Proofs {
     }
 
     fn remember(&self, thumbprint: &str, id: &str, now: Millis) -> Result<UsableProof, TokenError> {
-        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut seen = self.seen.lock();
         let digest = seen.take(thumbprint, id, now)?;
-        let mut key = Owner([0; 16]);
-        let of_key = Sha256::digest(thumbprint);
-        key.0.copy_from_slice(&of_key[..16]);
+        let key = Owner(half(Sha256::new_with_prefix(thumbprint)));
         Ok(UsableProof { digest, key })
     }
 }
@@ -352,10 +351,6 @@ fn used_before() -> TokenError {
 
 fn too_many_by_key() -> TokenError {
     invalid("there are too many proofs by this key")
-}
-
-fn invalid(why: &str) -> TokenError {
-    TokenError::Invalid(why.to_owned())
 }
 
 #[cfg(test)]

@@ -3,7 +3,6 @@
 use std::{
     collections::{HashMap, VecDeque},
     fmt,
-    sync::{Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
 
@@ -19,11 +18,11 @@ use url::Url;
 use zeroize::Zeroizing;
 
 use super::{
-    access::{Access, PresentedToken, TokenError, TokenVerifier},
+    access::{Access, PresentedToken, TokenError, TokenVerifier, invalid},
     fetch::{fetcher, post_form, usable},
     jwt::{BadKeys, Claims, ExpectedClaims},
 };
-use crate::clock::millis;
+use crate::{clock::millis, mutex::Mutex};
 
 /// How long the answer about a valid token is cached.
 const KEEP: Duration = Duration::from_secs(30);
@@ -126,10 +125,10 @@ impl Introspection {
     async fn access(&self, token: PresentedToken<'_>) -> Result<Access, TokenError> {
         let digest = digest_of(token);
         let now = token.now();
-        if let Some(access) = lock(&self.good).get(&digest, now) {
+        if let Some(access) = self.good.lock().get(&digest, now) {
             return Ok(access);
         }
-        if let Some(rejected) = lock(&self.refused).get(&digest, now) {
+        if let Some(rejected) = self.refused.lock().get(&digest, now) {
             return Err(rejected);
         }
         let claims = self.ask(token).await?;
@@ -138,11 +137,11 @@ impl Introspection {
             Ok(access) => {
                 let until = now.saturating_add(millis(self.keep));
                 let until = access.expires.map_or(until, |ends| ends.min(until));
-                lock(&self.good).put(digest, access.clone(), until);
+                self.good.lock().put(digest, access.clone(), until);
             }
             Err(rejected) => {
                 let until = now.saturating_add(millis(self.keep.min(KEEP_REFUSED)));
-                lock(&self.refused).put(digest, rejected.clone(), until);
+                self.refused.lock().put(digest, rejected.clone(), until);
             }
         }
         judged
@@ -167,14 +166,10 @@ impl Introspection {
 
     fn judge(&self, claims: &Claims, token: PresentedToken<'_>) -> Result<Access, TokenError> {
         if claims.get("active") != Some(&Value::Bool(true)) {
-            return Err(TokenError::Invalid(
-                "its issuer does not know it".to_owned(),
-            ));
+            return Err(invalid("its issuer does not know it"));
         }
         if claims.get("iss").is_some() && claims.text("iss")? != self.issuer {
-            return Err(TokenError::Invalid(
-                "another issuer has issued it (`iss`)".to_owned(),
-            ));
+            return Err(invalid("another issuer has issued it (`iss`)"));
         }
         check_kind(claims)?;
         let expected = ExpectedClaims {
@@ -254,10 +249,6 @@ fn check_kind(claims: &Claims) -> Result<(), TokenError> {
         }
     }
     Ok(())
-}
-
-fn lock<T>(kept: &Mutex<AnswerCache<T>>) -> MutexGuard<'_, AnswerCache<T>> {
-    kept.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Returns the cache key of a token. It includes the server, because a token may be valid for only one of two servers

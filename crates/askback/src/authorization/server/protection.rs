@@ -1,7 +1,4 @@
-use std::{
-    future::Future,
-    sync::{Arc, Mutex},
-};
+use std::{future::Future, sync::Arc};
 
 use askback_core::{
     ask::Millis,
@@ -16,7 +13,7 @@ use super::{
     fetch::{UnusableUrl, usable},
     hierarchy::Hierarchy,
 };
-use crate::store::Store;
+use crate::{mutex::Mutex, store::Store};
 
 /// Only admits requests with a token for this server.
 ///

@@ -2,7 +2,7 @@
 
 use std::{
     collections::{BTreeSet, HashMap},
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, MutexGuard},
     task::Waker,
 };
 
@@ -19,6 +19,7 @@ use crate::server::forward::SessionClient;
 use crate::{
     ctx::{AskingPeer, Audience, Observer, Peer},
     flow::BoxFuture,
+    mutex::Mutex,
     server::{
         Shared,
         asks::{self, PendingQuestions, QuestionSender},
@@ -277,10 +278,8 @@ impl Link {
         state.outgoing.len() > before
     }
 
-    /// Ignores poisoning: the engine runs no foreign code under the lock, so a panic cannot leave
-    /// it half-changed.
     pub(super) fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 }
 

@@ -15,7 +15,7 @@ use crate::{
     clock::millis,
     journal::{CallCounter, CountedCall},
     server::rate::{RateLimit, RateLimitError},
-    store::Owner,
+    store::{Owner, owner::half},
 };
 
 /// The counter of a fleet, and whether this process can reach it.
@@ -86,7 +86,5 @@ fn budget(caller: Option<&Principal>, method: &str, name: &str) -> [u8; 16] {
     // No method has this byte.
     digest.update([0]);
     digest.update(name);
-    let mut half = [0; 16];
-    half.copy_from_slice(&digest.finalize()[..16]);
-    half
+    half(digest)
 }

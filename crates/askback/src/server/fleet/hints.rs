@@ -107,33 +107,34 @@ impl Node {
     /// Tells all readers of a log to read it.
     pub(super) fn hint(&self, call: CallId) {
         self.wake(call);
-        self.hint_others(call, &[]);
+        self.hint_others(call, None);
     }
 
     /// Gives the readers in this process what was added to a log, and tells the other processes to read it.
     pub(super) fn hint_added(&self, call: CallId, messages: &[LogMessage]) {
         if !messages.is_empty() {
             self.give(call, messages);
-            self.hint_others(call, &[]);
+            self.hint_others(call, None);
         }
     }
 
     /// Gives the last message of a log to its readers in this process and, if a hint has room for it, in the others.
     pub(super) fn hint_last(&self, call: CallId, last: &LogMessage, sealed: &[u8]) {
         self.give(call, slice::from_ref(last));
-        let message = [&last.number.to_be_bytes(), sealed].concat();
-        self.hint_others(call, &message);
+        self.hint_others(call, Some((last.number, sealed)));
     }
 
-    /// Sends the id of this process and the message, or the id alone if a hint has no room for both.
-    fn hint_others(&self, call: CallId, message: &[u8]) {
+    /// Sends the id of this process and the last message, or the id alone if a hint has no room for both.
+    fn hint_others(&self, call: CallId, last: Option<(u64, &[u8])>) {
         let Some(bus) = &self.bus else { return };
-        let hint = [&self.id.0, message].concat();
-        let hint = match hint.len() > MAX_HINT_BYTES {
-            true => &self.id.0,
-            false => &*hint,
-        };
-        bus.publish(Topic::Call(call), hint);
+        let (topic, id) = (Topic::Call(call), &self.id.0[..]);
+        let has_room = |sealed: &[u8]| id.len() + size_of::<u64>() + sealed.len() <= MAX_HINT_BYTES;
+        match last {
+            Some((number, sealed)) if has_room(sealed) => {
+                bus.publish(topic, &[id, &number.to_be_bytes(), sealed].concat());
+            }
+            _ => bus.publish(topic, id),
+        }
     }
 
     /// Gives the last message in a hint to the readers of its log, or else tells them to read it.

@@ -11,6 +11,7 @@ use crate::{
     error::Result,
     journal::{CallId, SessionId},
     server::Shared,
+    store::owner::half,
 };
 
 /// The name of a question for the client: `<call>.<number>.<mac>`.
@@ -129,7 +130,5 @@ pub(crate) fn request_digest(session: SessionId, id: &RequestId) -> [u8; 16] {
     digest.update(session.0);
     // As JSON, because the id 7 differs from "7".
     digest.update(serde_json::to_string(id).unwrap_or_default());
-    let mut half = [0; 16];
-    half.copy_from_slice(&digest.finalize()[..16]);
-    half
+    half(digest)
 }

@@ -3,7 +3,7 @@
 use std::{
     collections::HashMap,
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
+        Arc,
         atomic::{AtomicBool, AtomicU64, Ordering},
     },
     time::Duration,
@@ -23,6 +23,7 @@ use crate::{
     clock::millis,
     entropy::entropy,
     journal::{Bus, CallCounter, CallId, Journal, Lease, NodeId, SessionId},
+    mutex::Mutex,
     server::Shared,
     store::{self, StoreError, StoreFuture},
 };
@@ -101,7 +102,7 @@ pub(crate) struct Node {
     pub(super) id: NodeId,
     /// Sessions whose client has set its log level or subscriptions at another process.
     pub(super) chosen: broadcast::Sender<SessionId>,
-    leased: Mutex<Vec<LeasedCall>>,
+    pub(super) leased: Mutex<Vec<LeasedCall>>,
     /// Whether this process renews leases and continues other processes' calls: after its first
     /// request.
     is_watching: AtomicBool,
@@ -137,18 +138,14 @@ struct AddedMessages {
 }
 
 impl LogNews {
-    fn added(&self) -> MutexGuard<'_, AddedMessages> {
-        self.added.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     fn wake(&self) {
-        self.added().must_read = true;
+        self.added.lock().must_read = true;
         self.arrived.notify_one();
     }
 
     fn give(&self, messages: &[LogMessage]) {
         {
-            let mut added = self.added();
+            let mut added = self.added.lock();
             if added.messages.len() + messages.len() > MAX_ADDED {
                 added.must_read = true;
             } else {
@@ -161,7 +158,7 @@ impl LogNews {
     async fn wait(&self) {
         loop {
             {
-                let added = self.added();
+                let added = self.added.lock();
                 if added.must_read || !added.messages.is_empty() {
                     return;
                 }
@@ -178,7 +175,7 @@ impl Follower {
             arrived: Notify::new(),
             added: Mutex::default(),
         });
-        let mut followers = node.followers();
+        let mut followers = node.followers.lock();
         followers.entry(call).or_default().push(Arc::clone(&news));
         drop(followers);
         Self {
@@ -196,7 +193,7 @@ impl Follower {
     /// Returns what was given directly after this number, and whether it is the end. If that may not be all, the log must
     /// be read.
     pub(crate) fn take_added(&self, after: u64) -> Option<(Vec<LogMessage>, bool)> {
-        let added = std::mem::take(&mut *self.news.added());
+        let added = std::mem::take(&mut *self.news.added.lock());
         let mut numbers = added.messages.iter().zip(after + 1..);
         let is_next = numbers.all(|(message, number)| message.number == number);
         let is_all = is_next && !added.must_read && !added.messages.is_empty();
@@ -207,7 +204,7 @@ impl Follower {
 
 impl Drop for Follower {
     fn drop(&mut self) {
-        let mut followers = self.node.followers();
+        let mut followers = self.node.followers.lock();
         if let Some(of_call) = followers.get_mut(&self.call) {
             of_call.retain(|news| !Arc::ptr_eq(news, &self.news));
             if of_call.is_empty() {
@@ -233,12 +230,6 @@ impl Node {
             has_other_keys: AtomicBool::new(false),
             followers: Mutex::default(),
         })
-    }
-
-    fn followers(&self) -> MutexGuard<'_, HashMap<CallId, Vec<Arc<LogNews>>>> {
-        self.followers
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Passes on an answer of the journal. Logs once when the journal stops answering, and once
@@ -298,12 +289,8 @@ impl Node {
         }
     }
 
-    pub(super) fn leased(&self) -> MutexGuard<'_, Vec<LeasedCall>> {
-        self.leased.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     pub(crate) fn is_busy(&self) -> bool {
-        !self.leased().is_empty()
+        !self.leased.lock().is_empty()
     }
 
     /// Starts the watcher, if it is not running. Must be called within a runtime.
@@ -318,11 +305,11 @@ impl Node {
     }
 
     pub(crate) async fn release(&self, now: Millis) {
-        let leased: Vec<_> = self.leased().iter().map(|call| call.taken).collect();
+        let leased: Vec<_> = self.leased.lock().iter().map(|call| call.taken).collect();
         if leased.is_empty() {
             return;
         }
-        for call in self.leased().iter() {
+        for call in self.leased.lock().iter() {
             call.stop.notify_one();
         }
         let stopping = async {
@@ -340,14 +327,14 @@ impl Node {
     }
 
     pub(super) fn wake_all(&self) {
-        for news in self.followers().values().flatten() {
+        for news in self.followers.lock().values().flatten() {
             news.wake();
         }
     }
 
     /// The session of a call whose log is read here.
     pub(super) fn follows(&self, call: CallId) -> Option<SessionId> {
-        Some(self.followers().get(&call)?.first()?.session)
+        Some(self.followers.lock().get(&call)?.first()?.session)
     }
 
     /// Whether hints about calls of other processes arrive here.
@@ -357,26 +344,27 @@ impl Node {
     }
 
     pub(crate) fn wake(&self, call: CallId) {
-        for news in self.followers().get(&call).into_iter().flatten() {
+        for news in self.followers.lock().get(&call).into_iter().flatten() {
             news.wake();
         }
     }
 
     /// Gives messages that are in the journal now to the readers of their log.
     pub(super) fn give(&self, call: CallId, messages: &[LogMessage]) {
-        for news in self.followers().get(&call).into_iter().flatten() {
+        for news in self.followers.lock().get(&call).into_iter().flatten() {
             news.give(messages);
         }
     }
 
     pub(crate) fn stop(&self, request: [u8; 16]) {
-        for call in self.leased().iter().filter(|it| it.request == request) {
+        for call in self.leased.lock().iter().filter(|it| it.request == request) {
             call.stop.notify_one();
         }
     }
 
     pub(super) fn stop_lost(&self, lost: &[(CallId, u32)]) {
-        for call in self.leased().iter().filter(|it| lost.contains(&it.taken)) {
+        let leased = self.leased.lock();
+        for call in leased.iter().filter(|it| lost.contains(&it.taken)) {
             tracing::debug!("a call was cancelled, or another process has taken it over");
             call.stop.notify_one();
         }
@@ -399,7 +387,7 @@ impl LeaseGuard {
     pub(super) fn new(node: &Arc<Node>, standing: &CallRecord) -> Self {
         let stop = Arc::new(Notify::new());
         let task = standing.task.clone();
-        node.leased().push(LeasedCall {
+        node.leased.lock().push(LeasedCall {
             taken: (standing.call, standing.epoch),
             request: standing.request(),
             stop: Arc::clone(&stop),
@@ -417,7 +405,7 @@ impl Drop for LeaseGuard {
         // A call that is answered while it is being parked is held twice for a moment, in one
         // epoch.
         let is_other = |call: &LeasedCall| !Arc::ptr_eq(&call.stop, &self.stop);
-        self.node.leased().retain(is_other);
+        self.node.leased.lock().retain(is_other);
     }
 }
 

@@ -5,11 +5,7 @@
 //! While it works, its process holds a lease. If that process dies, the task fails, unless its tool
 //! is [durable](crate::Tool::durable).
 
-use std::{
-    collections::BTreeMap,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-    time::Duration,
-};
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use askback_core::{
     ask::{Millis, Principal},
@@ -33,13 +29,14 @@ use crate::{
     entropy::entropy,
     error::{Error, Result},
     journal::{CallId, FinishRequest, ParkRequest, SessionId},
+    mutex::Mutex,
     server::{
         Shared,
         budget::Charge,
         call::TaskTerms,
         tasks::{full, unknown},
     },
-    store::{Owner, StoreError},
+    store::{Owner, StoreError, owner::half},
 };
 
 /// The interval at which changed status messages of tasks are saved.
@@ -243,7 +240,7 @@ impl WorkingTask {
 
     pub(super) fn facts(&self) -> TaskFacts {
         TaskFacts {
-            message: self.said().message.clone(),
+            message: self.said.lock().message.clone(),
             ..self.facts.clone()
         }
     }
@@ -263,18 +260,14 @@ impl WorkingTask {
 
     pub(super) fn say(&self, mut message: String) {
         message.truncate(message.floor_char_boundary(MESSAGE_BYTES));
-        let mut said = self.said();
+        let mut said = self.said.lock();
         said.is_new |= said.message.as_ref() != Some(&message);
         said.message = Some(message);
     }
 
-    fn said(&self) -> MutexGuard<'_, StatusMessage> {
-        self.said.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     pub(super) fn status(&self, now: Millis, stage: Stage) -> Status {
         let message = match &stage {
-            Stage::Open(_) => self.said().message.clone(),
+            Stage::Open(_) => self.said.lock().message.clone(),
             Stage::Completed(_) => None,
             Stage::Failed(error) => Some(error.message.clone()),
             Stage::Cancelled => Some("The client has cancelled it.".to_owned()),
@@ -322,9 +315,9 @@ fn tell_changed(shared: &Shared, name: &str) {
 
 pub(super) async fn describe(shared: &Shared, node: &Node) {
     let mut news = Vec::new();
-    for call in node.leased().iter() {
+    for call in node.leased.lock().iter() {
         if let Some((session, task)) = &call.task
-            && std::mem::take(&mut task.said().is_new)
+            && std::mem::take(&mut task.said.lock().is_new)
         {
             news.push((call.taken, *session, task.clone()));
         }
@@ -338,7 +331,7 @@ pub(super) async fn describe(shared: &Shared, node: &Node) {
             Ok(()) => task.tell_changed(shared),
             Err(error) => {
                 tracing::debug!(%error, "the status of a task could not be written down");
-                task.said().is_new = true;
+                task.said.lock().is_new = true;
             }
         }
     }
@@ -401,9 +394,7 @@ fn session_of(shared: &Shared, owner: Option<&Arc<Principal>>) -> Result<Session
     let owner = owner.map(|owner| PrincipalRecord::of(owner));
     let mut digest = Sha256::new_with_prefix("askback task owner v1");
     digest.update(serde_json::to_vec(&(shared.service(), owner))?);
-    let mut half = [0; 16];
-    half.copy_from_slice(&digest.finalize()[..16]);
-    Ok(SessionId(half))
+    Ok(SessionId(half(digest)))
 }
 
 fn name(shared: &Shared, call: CallId, session: SessionId) -> Result<String> {

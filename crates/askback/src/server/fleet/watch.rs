@@ -31,7 +31,7 @@ pub(super) async fn keep_leases(shared: std::sync::Weak<Shared>) {
         if renewed.elapsed() < RENEW {
             continue;
         }
-        let leased: Vec<_> = node.leased().iter().map(|call| call.taken).collect();
+        let leased: Vec<_> = node.leased.lock().iter().map(|call| call.taken).collect();
         let begun = Instant::now();
         if leased.is_empty() {
             renewed = begun;

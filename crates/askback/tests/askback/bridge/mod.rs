@@ -1,5 +1,6 @@
 //! A client and a server with a bridge between them.
 
+mod disconnects;
 mod handshakes;
 mod holds;
 mod hostile;

@@ -5,6 +5,7 @@ use std::{sync::Arc, time::Duration};
 use askback::{
     Change, Fleet, Principal, Revision, Server,
     journal::{Bus as _, CallId, Topic},
+    limits::Limits,
 };
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use serde_json::{Value, json};
@@ -202,4 +203,45 @@ async fn a_task_is_followed_at_any_process() {
         statuses.push(told["params"]["status"].clone());
     }
     assert_eq!(statuses[0], "working");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_subscription_is_kept_alive_while_the_journal_is_slow() {
+    let quiet = Limits::default().http.keep_alive;
+    let shared = Shared::new();
+    let first = Client::of(&server(&shared));
+    let line = JournalLine::new(&shared.journal);
+    let second = server_on(&shared, &line);
+    let task = super::tasks::begin(&first, "work").await;
+    let params = json!({
+        "notifications": {"taskIds": [task], "resourcesListChanged": true},
+        "_meta": super::tasks::capabilities(),
+    });
+    let mut stream = Client::of(&second)
+        .call("subscriptions/listen", params)
+        .await;
+    let acknowledged = stream.message().await;
+    assert!(acknowledged["method"].is_string(), "{acknowledged}");
+    let told = stream.message().await;
+    assert_eq!(told["params"]["status"], "working", "{told}");
+    line.requests();
+    line.delay(10 * quiet);
+    // The signs of life and the changes of lists that come while the journal is asked about the end of the task.
+    let (mut signs, mut changes) = (0, 0);
+    loop {
+        let before = Instant::now();
+        let chunk = stream.chunk().await.expect("the stream goes on");
+        assert!(before.elapsed() <= quiet, "{:?}", before.elapsed());
+        if chunk.contains("notifications/tasks") {
+            break;
+        }
+        let is_asked = signs > 0 || line.requests().contains(&"task");
+        signs += usize::from(is_asked && chunk == ":\n\n");
+        changes += usize::from(chunk.contains(LIST));
+        if signs == 2 && changes == 0 {
+            second.changed(Change::Resources);
+        }
+    }
+    assert_eq!(changes, 1);
+    assert!(signs >= 9, "{signs}");
 }

@@ -325,6 +325,33 @@ async fn checks_of_a_slow_store_do_not_pile_up() {
 }
 
 #[tokio::test]
+async fn a_check_goes_on_when_its_client_has_left() {
+    let gate = Gate::new(Standing::Silent);
+    let server = serving(gate.server()).await;
+    let mut client = server.connect().await;
+    client.send(request("GET /readyz")).await;
+    let waiting = || gate.waiting.load(Ordering::SeqCst);
+    let begun = async {
+        while waiting() == 0 {
+            tokio::task::yield_now().await;
+        }
+    };
+    let begun = tokio::time::timeout(Duration::from_secs(60), begun).await;
+    begun.expect("the store is asked");
+    drop(client);
+    // The server learns that the client has left before it answers a later one.
+    let said = server.says(request("GET /healthz")).await;
+    assert!(said.starts_with("HTTP/1.1 200"), "{said}");
+    assert_eq!(waiting(), 1);
+    let mut next = server.connect().await;
+    next.send(request("GET /readyz")).await;
+    gate.standing.send_replace(Standing::Answers);
+    let said = next.rest().await;
+    assert!(said.starts_with("HTTP/1.1 200"), "{said}");
+    server.assert_well().await;
+}
+
+#[tokio::test]
 async fn a_store_that_has_panicked_is_asked_again() {
     let gate = Gate::new(Standing::Panics);
     let server = serving(gate.server()).await;

@@ -9,7 +9,10 @@ use askback_core::{
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use crate::{authorization::server::access::TokenError, clock::millis};
+use crate::{
+    authorization::server::access::{TokenError, invalid},
+    clock::millis,
+};
 
 #[derive(Debug, Deserialize)]
 #[serde(transparent)]
@@ -158,8 +161,4 @@ impl Claims {
     pub(crate) fn get(&self, name: &str) -> Option<&Value> {
         self.0.get(name)
     }
-}
-
-fn invalid(why: &str) -> TokenError {
-    TokenError::Invalid(why.to_owned())
 }

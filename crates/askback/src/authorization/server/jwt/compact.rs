@@ -9,7 +9,7 @@ use serde::{
 use serde_json::Value;
 
 use super::{Claims, Key, SigningAlgorithm};
-use crate::authorization::server::access::TokenError;
+use crate::authorization::server::access::{TokenError, invalid};
 
 /// The header members that are read (RFC 7515, 4.1).
 #[derive(Debug, Deserialize)]
@@ -96,8 +96,4 @@ fn is_there<'de, D: Deserializer<'de>>(member: D) -> Result<bool, D::Error> {
 fn decoded<T: DeserializeOwned>(part: &str) -> Option<T> {
     let bytes = URL_SAFE_NO_PAD.decode(part).ok()?;
     serde_json::from_slice(&bytes).ok()
-}
-
-fn invalid(why: &str) -> TokenError {
-    TokenError::Invalid(why.to_owned())
 }

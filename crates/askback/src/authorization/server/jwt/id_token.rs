@@ -12,7 +12,10 @@ use super::{
     keys::KeySet, source::Source,
 };
 use crate::{
-    authorization::server::{access::TokenError, fetch::usable},
+    authorization::server::{
+        access::{TokenError, invalid},
+        fetch::usable,
+    },
     clock::millis,
 };
 
@@ -237,7 +240,3 @@ impl IdToken {
 }
 
 askback_core::debug_only!(IdToken { issuer, auth_time });
-
-fn invalid(why: &str) -> TokenError {
-    TokenError::Invalid(why.to_owned())
-}

@@ -20,7 +20,7 @@ pub(super) use keys::Key;
 
 use self::{keys::KeySet, source::Source};
 use super::{
-    access::{Access, PresentedToken, TokenError, TokenVerifier},
+    access::{Access, PresentedToken, TokenError, TokenVerifier, invalid},
     fetch::{UnusableUrl, fetcher, usable},
 };
 
@@ -174,9 +174,7 @@ impl JwtVerifier {
         if is_access_token {
             Ok(algorithm)
         } else {
-            Err(TokenError::Invalid(
-                "it is not an access token (`typ`)".to_owned(),
-            ))
+            Err(invalid("it is not an access token (`typ`)"))
         }
     }
 

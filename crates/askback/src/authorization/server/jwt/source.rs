@@ -1,9 +1,6 @@
 //! Fetching and caching of an issuer's keys.
 
-use std::{
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-    time::Duration,
-};
+use std::{sync::Arc, time::Duration};
 
 use askback_core::{ask::Millis, auth::AuthorizationServer, json};
 use askback_oauth::{FetchError, Fetcher};
@@ -16,10 +13,11 @@ use super::{
 };
 use crate::{
     authorization::server::{
-        access::TokenError,
+        access::{TokenError, invalid},
         fetch::{FetchFailure, UnusableUrl, get, usable},
     },
     clock::millis,
+    mutex::Mutex,
 };
 
 /// The minimum time between two fetches.
@@ -82,7 +80,7 @@ pub(super) enum KeyFetchError {
 impl Source {
     pub(super) fn fixed(keys: KeySet) -> Self {
         let source = Self::new(Place::Nowhere);
-        source.lock().keys = Some(Arc::new(keys));
+        source.state.lock().keys = Some(Arc::new(keys));
         source
     }
 
@@ -143,9 +141,7 @@ impl Source {
     ) -> Result<Claims, TokenError> {
         let id = token.header.kid.as_deref();
         let keys = self.keys_for(id, algorithm, now).await?;
-        let mut claims = Err(TokenError::Invalid(
-            "no key of the issuer fits it".to_owned(),
-        ));
+        let mut claims = Err(invalid("no key of the issuer fits it"));
         for key in keys.find(id, algorithm) {
             claims = token.verify(key, algorithm);
             if claims.is_ok() {
@@ -156,17 +152,17 @@ impl Source {
     }
 
     fn known(&self, now: Millis) -> Option<Arc<KeySet>> {
-        let keys = self.lock().keys.clone();
+        let keys = self.state.lock().keys.clone();
         keys.filter(|_| !self.are_older_than(MOST_AGE, now))
     }
 
     fn are_older_than(&self, age: Duration, now: Millis) -> bool {
         let changes = !matches!(self.place, Place::Nowhere);
-        changes && now > self.lock().fetched.saturating_add(millis(age))
+        changes && now > self.state.lock().fetched.saturating_add(millis(age))
     }
 
     pub(super) async fn prepare(self: &Arc<Self>, now: Millis) -> Result<(), KeyFetchError> {
-        if self.lock().keys.is_some() {
+        if self.state.lock().keys.is_some() {
             return Ok(());
         }
         self.renew(now).await
@@ -189,14 +185,14 @@ impl Source {
         if !self.may_fetch(now) {
             return None;
         }
-        self.lock().tried = Some(now);
+        self.state.lock().tried = Some(now);
         let me = Arc::clone(self);
         Some(tokio::spawn(async move {
             let _turn = turn;
             let keys = me.fetch().await.inspect_err(|missed| {
                 tracing::warn!(why = %missed, "the keys of an issuer could not be fetched");
             })?;
-            let mut state = me.lock();
+            let mut state = me.state.lock();
             state.keys = Some(Arc::new(keys));
             state.fetched = now;
             Ok(())
@@ -208,7 +204,7 @@ impl Source {
             Some(_) => PAUSE,
             None => PAUSE_WITHOUT_KEYS,
         };
-        let state = self.lock();
+        let state = self.state.lock();
         let fetches = !matches!(self.place, Place::Nowhere);
         fetches
             && state
@@ -229,10 +225,6 @@ impl Source {
         let json = get(fetcher, &url).await;
         let json = json.map_err(|why| KeyFetchError::Fetch(url, why))?;
         Ok(KeySet::parse(&json)?)
-    }
-
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

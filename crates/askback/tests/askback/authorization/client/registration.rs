@@ -549,6 +549,56 @@ impl CredentialStore for Slow {
     }
 }
 
+/// A store that cannot keep registrations.
+struct WithoutRegistrations(Arc<MemoryCredentials>);
+
+impl CredentialStore for WithoutRegistrations {
+    fn load<'a>(&'a self, key: &'a CredentialKey) -> BoxFuture<'a, io::Result<Option<Secret>>> {
+        self.0.load(key)
+    }
+
+    fn save<'a>(
+        &'a self,
+        key: &'a CredentialKey,
+        value: &'a Secret,
+    ) -> BoxFuture<'a, io::Result<()>> {
+        match key {
+            CredentialKey::Registration(_) => {
+                Box::pin(async { Err(io::Error::other("the disk is full")) })
+            }
+            _ => self.0.save(key, value),
+        }
+    }
+
+    fn remove<'a>(&'a self, key: &'a CredentialKey) -> BoxFuture<'a, io::Result<()>> {
+        self.0.remove(key)
+    }
+
+    fn lock<'a>(&'a self, key: &'a CredentialKey) -> BoxFuture<'a, io::Result<KeyLock>> {
+        self.0.lock(key)
+    }
+}
+
+// The code is used, so the user would have to sign in again.
+#[tokio::test]
+async fn tokens_are_kept_if_the_client_that_a_person_named_cannot_be() {
+    let world = World::new().await;
+    world.issuer(|it| it["registration_endpoint"] = json!(null));
+    *world.browser.client.lock().unwrap() = Some(RegisteredClient::new("by-hand"));
+    for _ in 0..2 {
+        let store = WithoutRegistrations(Arc::clone(&world.store));
+        let authorization = Authorization::person(world.browser.clone()).store(store);
+        let client = world.connect_with(&authorization).await.unwrap();
+        client.close().await;
+        assert_eq!(world.posted("/token").len(), 1);
+    }
+    let tokens = CredentialKey::Tokens(world.server.url.clone());
+    assert!(world.store.load(&tokens).await.unwrap().is_some());
+    let registration = CredentialKey::Registration(world.base());
+    assert!(world.store.load(&registration).await.unwrap().is_none());
+    assert_eq!(world.browser.named.lock().unwrap().len(), 1);
+}
+
 // Two processes share a store. Their servers have different issuers.
 #[tokio::test]
 async fn one_of_two_processes_binds_a_client_to_its_issuer() {
