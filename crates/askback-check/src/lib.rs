@@ -123,7 +123,6 @@ async fn fill(
     let mut trials = Trials {
         way,
         bounds,
-        revision: Revision::LATEST,
         spoken: &spoken,
         scope,
         ledger: &mut report.ledger,
@@ -135,7 +134,7 @@ async fn fill(
             if bounds.patience.lost().is_some() {
                 break;
             }
-            trials.turn_to(revision);
+            trials.ledger.revision = revision;
             if is_harsh {
                 trials.no_json().await;
             } else {

@@ -106,17 +106,8 @@ pub fn known(id: &str) -> Result<&'static str, &'static str> {
 /// Unless its row says otherwise, a rule also applies to later revisions.
 const NOW: Revision = Revision::LATEST;
 
-macro_rules! last {
-    ($only:ident) => {
-        $only
-    };
-    ($since:ident $until:ident) => {
-        $until
-    };
-}
-
 macro_rules! rules {
-    ($($why:literal: $($name:ident $over:ident [$($id:literal $level:ident $since:ident $(..=$until:ident)?),*] $says:literal $(=> $wanted:literal)?;)*)*) => {
+    ($($why:literal: $($name:ident $over:ident [$($id:literal $level:ident $since:ident..=$until:ident),*] $says:literal $(=> $wanted:literal)?;)*)*) => {
         $($(
             #[allow(missing_docs)]
             pub const $name: Rule = Rule {
@@ -125,7 +116,7 @@ macro_rules! rules {
                     says: $says,
                     level: Level::$level,
                     since: $since,
-                    until: last!($since $($until)?),
+                    until: $until,
                 }),*],
                 over: RuleTransport::$over,
                 wanted: concat!($($wanted)?),

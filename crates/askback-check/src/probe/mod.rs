@@ -7,7 +7,7 @@ mod exchange;
 mod patience;
 mod wire;
 
-use std::{borrow::Cow, io, time::Duration};
+use std::{borrow::Cow, io, sync::Arc, time::Duration};
 
 use ::http::{HeaderMap, HeaderName, Method};
 use askback::{
@@ -22,7 +22,7 @@ use tokio::time::{Instant, timeout};
 pub(crate) use self::exchange::{End, Fault, ProbeRequest, Reply, Wait};
 pub use self::{
     patience::{GiveUpReason, Patience},
-    wire::{Address, Site},
+    wire::Address,
 };
 
 use self::wire::Wire;
@@ -50,7 +50,7 @@ pub enum Way {
     /// Starts a process for each connection.
     Start(Program),
     /// Sends requests to an address.
-    Address(Address),
+    Address(Arc<Address>),
 }
 
 /// The limits of a probe.

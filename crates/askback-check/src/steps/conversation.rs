@@ -68,7 +68,7 @@ pub(super) async fn begin(way: &Way, bounds: &Bounds, only: Option<Revision>, re
     let began = Instant::now();
     let client = match way {
         Way::Start(program) => client.connect((program.child)()).await,
-        Way::Address(address) => client.connect(address.transport()).await,
+        Way::Address(address) => client.connect(address.transport.clone()).await,
     };
     let took = began.elapsed();
     let client = match client {
@@ -82,7 +82,7 @@ pub(super) async fn begin(way: &Way, bounds: &Bounds, only: Option<Revision>, re
     }
     let slow = (took > SLOW).then(|| format!("{} s", took.as_secs()));
     let ledger = &mut report.ledger;
-    ledger.turn_to(client.revision());
+    ledger.revision = client.revision();
     ledger.judge_places(SLOW_START, slow.into_iter().collect());
     let fault = lock(&heard).fault.take();
     if let Some(fault) = fault {

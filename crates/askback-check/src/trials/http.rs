@@ -25,7 +25,7 @@ impl Trials<'_> {
         let is_known = known.any(|known| media.starts_with(known));
         talk.judge(&seen, [(MEDIA, is_known)]);
         if let Way::Address(address) = talk.way
-            && is_loopback_host(address.url().host_str().unwrap_or_default())
+            && is_loopback_host(address.url.host_str().unwrap_or_default())
         {
             let seen = talk.changed("origin", Some(ELSEWHERE)).await;
             let (is_403, is_refused) = (seen.has_status(403), seen.is_refused());

@@ -20,8 +20,10 @@ impl Trials<'_> {
     }
 
     async fn handshake(&mut self) {
-        let Some(mut probe) = self.open() else { return };
-        let seen = probe.initialize(self.revision.as_str()).await;
+        let Some(mut probe) = self.open(json!({})) else {
+            return;
+        };
+        let seen = probe.initialize(self.ledger.revision.as_str()).await;
         if seen.is_silent() {
             // The server answered before, so only this start is slow.
             return;
@@ -36,10 +38,12 @@ impl Trials<'_> {
         let early = probe.asked.iter().find(|asked| asked.method != "ping");
         self.judge_asked(EARLY_REQUESTS, early, &seen);
         probe.close().await;
-        if self.newest_with_handshake() != Some(self.revision) {
+        if self.newest_with_handshake() != Some(self.ledger.revision) {
             return;
         }
-        let Some(mut probe) = self.open() else { return };
+        let Some(mut probe) = self.open(json!({})) else {
+            return;
+        };
         let seen = probe.initialize(UNKNOWN).await;
         if seen.is_silent() {
             return;
@@ -51,7 +55,9 @@ impl Trials<'_> {
     }
 
     async fn discovery(&mut self) {
-        let Some(mut probe) = self.open() else { return };
+        let Some(mut probe) = self.open(json!({})) else {
+            return;
+        };
         let seen = probe.greet().await;
         if seen.is_silent() {
             return;
@@ -63,7 +69,7 @@ impl Trials<'_> {
         self.judge(&seen, [(DISCOVER, is_whole), (NAMED, is_named)]);
         self.caching(DISCOVER_CACHING, &seen);
         probe.close().await;
-        let spoken = self.revision.as_str();
+        let spoken = self.ledger.revision.as_str();
         let params = json!({"_meta": meta(UNKNOWN, &json!({}))});
         if let Some(seen) = self.greet_as("server/discover", params, UNKNOWN).await {
             let names = seen.error()["data"]["supported"].is_array();
@@ -87,7 +93,7 @@ impl Trials<'_> {
     }
 
     async fn greet_as(&mut self, method: &str, params: Value, version: &str) -> Option<Reply> {
-        let mut probe = self.open()?;
+        let mut probe = self.open(json!({}))?;
         let message = json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params});
         let sent = ProbeRequest::request(&message).header("mcp-protocol-version", Some(version));
         let seen = probe.send(sent).await;
