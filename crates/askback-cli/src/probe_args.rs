@@ -59,7 +59,7 @@ impl ProbeArgs {
         let mut limits = Limits::default();
         let timeout = self.timeout.map(Duration::from_secs);
         limits.wire.request = timeout.unwrap_or(patience);
-        limits.client.exit = EXIT;
+        limits.client.exit = EXIT.max(limits.wire.request);
         Bounds {
             limits,
             start: timeout.unwrap_or(START),

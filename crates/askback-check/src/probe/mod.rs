@@ -73,7 +73,6 @@ pub(crate) struct Probe {
     speaker: Speaker,
     is_begun: bool,
     next: u64,
-    slowest: Duration,
     pub(crate) asked: Vec<ServerRequest>,
     stderr: Vec<String>,
     closed: Closing,
@@ -134,7 +133,6 @@ impl Way {
             },
             is_begun: false,
             next: 0,
-            slowest: Duration::ZERO,
             asked: Vec::new(),
             stderr: Vec::new(),
             closed: Closing::default(),
@@ -218,9 +216,6 @@ impl Probe {
         let end = timeout(time, exchange).await;
         reply.end = end.unwrap_or(End::Silent(time));
         reply.took = began.elapsed();
-        if reply.answer.is_some() {
-            self.slowest = self.slowest.max(reply.took);
-        }
         if matches!(reply.end, End::Closed(_)) {
             let stderr = self.finish().await;
             reply.stderr.extend(stderr);
@@ -273,7 +268,7 @@ impl Probe {
             return Vec::new();
         };
         let (mut limits, patience) = (self.bounds.limits.clone(), &self.bounds.patience);
-        limits.client.exit = patience.exit(limits.client.exit, self.slowest);
+        limits.client.exit = patience.exit(limits.client.exit);
         // If waiting for the process fails, its end is unknown.
         let Ok(end) = child.end(&limits).await else {
             return Vec::new();
