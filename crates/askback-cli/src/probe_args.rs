@@ -23,9 +23,6 @@ use crate::{
 /// The maximum for `--timeout`: an hour.
 const MOST_SECONDS: u64 = 60 * 60;
 
-/// The maximum number of messages to read while waiting for one answer.
-const MESSAGES: usize = 1_024;
-
 /// How long a process may take to start, by default.
 const START: Duration = Duration::from_secs(30);
 
@@ -63,7 +60,6 @@ impl ProbeArgs {
         Bounds {
             limits,
             start: timeout.unwrap_or(START),
-            messages: MESSAGES,
             patience: Patience::new(whole),
         }
     }

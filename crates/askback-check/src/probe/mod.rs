@@ -40,10 +40,6 @@ const METHOD_CHARS: usize = 100;
 
 pub(crate) const SESSION_ID: &str = "mcp-session-id";
 
-/// The capabilities of a client that can be asked everything.
-pub(crate) const MODERN_CAPABILITIES: &str =
-    r#"{"elicitation":{"form":{},"url":{}},"sampling":{},"roots":{}}"#;
-
 /// How connections to a server are opened.
 #[derive(Debug, Clone)]
 pub enum Way {
@@ -60,8 +56,6 @@ pub struct Bounds {
     pub limits: askback::Limits,
     /// The timeout for a process's start and first answer, if it is longer than `wire.request`.
     pub start: Duration,
-    /// The maximum number of messages that are read while waiting for one answer.
-    pub messages: usize,
     /// When the whole server is given up.
     pub patience: Patience,
 }
@@ -141,10 +135,6 @@ impl Way {
 }
 
 impl Probe {
-    pub(crate) fn session(&self) -> Option<&str> {
-        self.speaker.session.as_deref()
-    }
-
     pub(crate) async fn greet(&mut self) -> Reply {
         match self.speaker.revision.era() {
             Era::Modern => self.ask("server/discover", json!({})).await,
@@ -163,12 +153,6 @@ impl Probe {
         self.speaker.session = reply.header(SESSION_ID).map(Cow::into_owned);
         self.speaker.is_open = !reply.result().is_null();
         reply
-    }
-
-    pub(crate) async fn initialized(&mut self) {
-        let message = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
-        self.send(ProbeRequest::message(&message, Wait::Nothing))
-            .await;
     }
 
     pub(crate) async fn ask(&mut self, method: &str, params: Value) -> Reply {
@@ -279,7 +263,7 @@ impl Probe {
         end.stderr
     }
 
-    pub(crate) fn next_id(&mut self) -> Value {
+    fn next_id(&mut self) -> Value {
         self.next = self.next.saturating_add(1);
         json!(self.next)
     }
@@ -288,18 +272,14 @@ impl Probe {
 impl Speaker {
     /// Declines what the server asks for.
     fn answer(&self, asked: &Value) -> ProbeRequest {
-        let can = |capability: &str| self.capabilities.get(capability).is_some();
-        let result = match asked["method"].as_str() {
-            Some("ping") => Some(json!({})),
-            Some("roots/list") if can("roots") => Some(json!({"roots": []})),
-            Some("elicitation/create") if can("elicitation") => Some(json!({"action": "decline"})),
-            Some("sampling/createMessage") if can("sampling") => Some(sampled()),
-            _ => None,
-        };
+        let method = asked["method"].as_str().unwrap_or_default();
+        let capability = method.split('/').next().unwrap_or_default();
+        let is_declared = self.capabilities.get(capability).is_some();
         let refusal = json!({"code": -32601, "message": "not supported by this client"});
-        let (member, value) = match result {
-            Some(result) => ("result", result),
-            None => ("error", refusal),
+        let (member, value) = match answer_to(&asked["method"]) {
+            Some(answer) if is_declared => ("result", answer),
+            _ if method == "ping" => ("result", json!({})),
+            _ => ("error", refusal),
         };
         let answer = json!({"jsonrpc": "2.0", "id": asked["id"], member: value});
         ProbeRequest::message(&answer, Wait::Nothing)
@@ -360,16 +340,22 @@ fn request(id: &Value, method: &str, params: Value) -> Value {
     message
 }
 
-/// A model's reply, made up.
-pub(crate) fn sampled() -> Value {
+/// Returns an answer, if this method is a question, which a server may send only to a client with
+/// that capability.
+pub(crate) fn answer_to(method: &Value) -> Option<Value> {
     let content = json!({"type": "text", "text": "A word."});
-    json!({"role": "assistant", "content": content, "model": "askback"})
+    match method.as_str()? {
+        "elicitation/create" => Some(json!({"action": "decline"})),
+        "sampling/createMessage" => {
+            Some(json!({"role": "assistant", "content": content, "model": "askback"}))
+        }
+        "roots/list" => Some(json!({"roots": []})),
+        _ => None,
+    }
 }
 
-/// Whether this method is a question, which a server may send only to a client with that capability.
 pub(crate) fn is_question(method: &Value) -> bool {
-    let questions = ["elicitation/create", "sampling/createMessage", "roots/list"];
-    questions.iter().any(|question| method == question)
+    answer_to(method).is_some()
 }
 
 pub(crate) fn keep(lines: &mut Vec<String>, line: String) {

@@ -19,6 +19,9 @@ use url::Url;
 
 use super::{Bounds, End, ProbeRequest, Reply, Speaker, Wait, keep};
 
+/// The maximum number of messages that are read while waiting for one answer.
+const MESSAGES: usize = 1_024;
+
 #[derive(Debug)]
 pub(super) enum Wire {
     /// `None` once it has ended.
@@ -74,7 +77,7 @@ impl Wire {
                 Err(end) => return end,
             },
         }
-        for _ in 0..bounds.messages {
+        for _ in 0..MESSAGES {
             let most = bounds.limits.wire.message_bytes;
             let next = match (&mut *self, &mut body) {
                 (Self::Process(Some(child)), _) => line(child, reply, most).await,

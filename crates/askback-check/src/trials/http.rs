@@ -81,7 +81,7 @@ impl Conversation<'_> {
         let is_stream = seen.has_status(200) && seen.media().starts_with("text/event-stream");
         let is_right = is_stream || seen.has_status(405);
         self.judge(&seen, [(GET_STREAM, is_right)]);
-        if self.probe.session().is_none() {
+        if self.greeting.header(SESSION_ID).is_none() {
             return;
         }
         let seen = self.changed(SESSION_ID, None).await;

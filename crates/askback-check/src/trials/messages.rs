@@ -12,14 +12,7 @@ use crate::{
 };
 
 impl Trials<'_> {
-    pub(super) async fn greetings(&mut self) {
-        match self.is_modern() {
-            true => self.discovery().await,
-            false => self.handshake().await,
-        }
-    }
-
-    async fn handshake(&mut self) {
+    pub(super) async fn handshake(&mut self) {
         let Some(mut probe) = self.open(json!({})) else {
             return;
         };
@@ -54,7 +47,7 @@ impl Trials<'_> {
         probe.close().await;
     }
 
-    async fn discovery(&mut self) {
+    pub(super) async fn discovery(&mut self) {
         let Some(mut probe) = self.open(json!({})) else {
             return;
         };
@@ -151,13 +144,7 @@ impl Trials<'_> {
 }
 
 impl Conversation<'_> {
-    pub(super) async fn messages(&mut self) {
-        self.ids().await;
-        self.unknown_method().await;
-        self.notifications().await;
-    }
-
-    async fn ids(&mut self) {
+    pub(super) async fn ids(&mut self) {
         let largest = json!(9_007_199_254_740_991_u64);
         let text = json!("askback-ä");
         for id in [json!(7_001), json!("7001"), text, json!(-3), largest] {
@@ -180,7 +167,7 @@ impl Conversation<'_> {
         }
     }
 
-    async fn unknown_method(&mut self) {
+    pub(super) async fn unknown_method(&mut self) {
         let seen = self.ask("askback/no-such-method", json!({})).await;
         let verdicts = [
             (JSON_RPC, seen.has_code(METHOD_NOT_FOUND)),
@@ -203,7 +190,7 @@ impl Conversation<'_> {
     }
 
     /// Sends notifications that are invalid, or that the server does not know.
-    async fn notifications(&mut self) {
+    pub(super) async fn notifications(&mut self) {
         let unknown = json!({"requestId": "askback-nobody"});
         for (rule, method, params) in [
             (NO_ANSWER, "notifications/askback-unknown", json!({})),

@@ -15,10 +15,7 @@ use serde_json::{Value, json};
 use crate::{
     Scope,
     ledger::Ledger,
-    probe::{
-        Bounds, Fault, MODERN_CAPABILITIES, Probe, ProbeRequest, Reply, ServerRequest, Way,
-        is_question,
-    },
+    probe::{Bounds, Fault, Probe, ProbeRequest, Reply, ServerRequest, Wait, Way, is_question},
     rules::*,
 };
 
@@ -58,14 +55,18 @@ impl DerefMut for Conversation<'_> {
     }
 }
 
-pub(crate) fn asked_everything() -> Value {
-    serde_json::from_str(MODERN_CAPABILITIES).unwrap_or_default()
+/// The capabilities of a client that can be asked everything.
+fn asked_everything() -> Value {
+    json!({"elicitation": {"form": {}, "url": {}}, "sampling": {}, "roots": {}})
 }
 
 impl Trials<'_> {
     /// Runs the trials that every server should survive.
     pub(crate) async fn run(&mut self) {
-        self.greetings().await;
+        match self.is_modern() {
+            true => self.discovery().await,
+            false => self.handshake().await,
+        }
         let Some(mut talk) = self.begin(json!({})).await else {
             return;
         };
@@ -73,7 +74,9 @@ impl Trials<'_> {
             let kept = [(LOGGING_DECLARED, true)];
             talk.trials.judge(&talk.greeting, kept);
         }
-        talk.messages().await;
+        talk.ids().await;
+        talk.unknown_method().await;
+        talk.notifications().await;
         talk.lists().await;
         talk.skills().await;
         talk.calls().await;
@@ -129,7 +132,9 @@ impl Trials<'_> {
             return None;
         }
         if !self.is_modern() {
-            probe.initialized().await;
+            let message = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
+            let sent = ProbeRequest::message(&message, Wait::Nothing);
+            probe.send(sent).await;
         }
         Some(Conversation {
             trials: Trials {
