@@ -15,7 +15,7 @@ use tokio::time::{Instant, timeout};
 use super::{
     expect::{Came, Mismatch},
     file::{Action, Case, ListKind, Revisions},
-    observe::{BoundedList, BriefEnd, CaseEnd, Observation, ObservedQuestion},
+    observe::{BriefEnd, CaseEnd, CaseQuestions, Observation, ObservedQuestion},
     player::{Player, PlayerHandle},
 };
 use crate::{
@@ -107,7 +107,7 @@ impl PlannedRun<'_> {
 struct Stage {
     session: Session,
     playing: PlayerHandle,
-    asked: Rc<RefCell<BoundedList<ObservedQuestion>>>,
+    asked: Rc<RefCell<CaseQuestions>>,
     revision: Option<Revision>,
 }
 
@@ -243,12 +243,11 @@ impl<'b> Runner<'b> {
         if let Some(roots) = roots {
             session.host.share(roots);
         }
-        let asked = Rc::new(RefCell::new(BoundedList::default()));
+        let asked = Rc::<RefCell<CaseQuestions>>::default();
         let noted = Rc::clone(&asked);
         session.host.note(move |question, reply| {
             if let Some(asked) = ObservedQuestion::of(question, reply) {
-                let bytes = asked.bytes();
-                noted.borrow_mut().push(asked, bytes);
+                noted.borrow_mut().push(asked);
             }
         });
         // With this feature, results are checked against the known output schemas.
