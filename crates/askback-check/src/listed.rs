@@ -388,45 +388,12 @@ mod tests {
 
     use super::*;
 
-    fn lists(member: &'static str, entries: Value) -> Lists {
-        let mut lists = Lists::default();
-        lists.add(&json!({member: entries}), usize::MAX);
-        lists
-    }
-
-    #[track_caller]
-    fn check(member: &'static str, entries: Value, expected: &[(&str, &str)]) {
-        let mut ledger = Ledger::new(false);
-        lists(member, entries).judge(&mut ledger);
-        let findings = ledger.findings();
-        let found = findings.iter().map(|it| (it.row.id, &*it.places[0]));
-        let mut found: Vec<_> = found.collect();
-        found.sort_unstable();
-        assert_eq!(found, expected);
-    }
-
-    #[track_caller]
-    fn is(schema: &str, expected: &[(&str, &str)]) {
-        let schema: Value = serde_json::from_str(schema).expect("it is JSON");
-        check(
-            "tools",
-            json!([{"name": "t", "inputSchema": schema}]),
-            expected,
-        );
-    }
-
-    fn tool(member: &str, value: Value) -> Value {
-        let mut tool = json!({"name": "book", "inputSchema": {"type": "object", "properties": {}}});
-        tool[member] = value;
-        json!([tool])
-    }
-
     #[test]
     fn what_is_kept_and_looked_at_is_bounded() {
         let arguments = vec![json!(1); 2 * MAX_PLACES];
         let prompt = json!({"name": "p".repeat(1 << 20), "arguments": arguments});
         let mut ledger = Ledger::new(false);
-        lists("prompts", json!([prompt])).shapes(&mut ledger);
+        Lists([("prompts", vec![prompt])].into()).shapes(&mut ledger);
         let findings = ledger.findings();
         let places = &findings[0].places;
         assert!(places.len() <= MAX_PLACES, "{}", places.len());
@@ -434,8 +401,8 @@ mod tests {
         let mut read = Lists::default();
         (0..3).for_each(|_| read.add(&json!({"tools": [1, 2, 3, 4]}), 10));
         assert_eq!(read.of("tools").len(), 10);
-        let long = "/a".repeat(SCHEMA_WORK);
-        is(&of(&format!("{{\"$ref\":\"#{long}\"}}")), &[]);
+        let long = json!({"$ref": format!("#{}", "/a".repeat(SCHEMA_WORK))});
+        assert_eq!(Walk::faults(&long), []);
         // A schema that grows by its references is checked partially.
         let mut schema = json!({"type": "object", "properties": {"a": {"$ref": "#/$defs/0"}}});
         for at in 0..64 {
@@ -444,88 +411,6 @@ mod tests {
                 json!({"type": "object", "properties": {"a": next, "b": next}});
         }
         schema["$defs"]["64"] = json!({"type": "string"});
-        is(&schema.to_string(), &[]);
-    }
-
-    fn of(argument: &str) -> String {
-        let node = r##"{"type":"object","properties":{"next":{"$ref":"#/$defs/node"}}}"##;
-        let parts = format!(r#"{{"node":{node},"text":{{"type":"string"}}}}"#);
-        format!(r#"{{"type":"object","properties":{{"a":{argument}}},"$defs":{parts}}}"#)
-    }
-
-    #[test]
-    fn entries_with_other_members_than_the_schema_has_are_found() {
-        let shape = |place| [("entry-shape", place)];
-        check("tools", tool("x", json!(1)), &[]);
-        let hint = tool("annotations", json!({"readOnlyHint": "yes"}));
-        let place = "book: `annotations.readOnlyHint` is no boolean";
-        check("tools", hint, &shape(place));
-        let place = "book: `title` is no string";
-        check("tools", tool("title", Value::Null), &shape(place));
-        let nameless = json!([{"inputSchema": {"type": "object", "properties": {}}}]);
-        check("tools", nameless, &shape("tool 1: `name` is missing"));
-        let place = ("entry-shape", "tool 1: it is not an object");
-        check("tools", json!(["book"]), &[("TO-10", ""), place]);
-        let prompt = json!([{"name": "p", "arguments": [{"name": "a", "required": "yes"}]}]);
-        let place = "p: argument a: `required` is no boolean";
-        check("prompts", prompt, &shape(place));
-        let right = json!({"uri": "a://b", "name": "b", "size": 1});
-        let resources = json!([right, {"uri": "b", "name": "c", "size": "1"}]);
-        let place = ("entry-shape", "c: `size` is no number");
-        check("resources", resources, &[("RE-08", "b"), place]);
-        let template = json!([{"uriTemplate": "a://{b}"}]);
-        let place = "a://{b}: `name` is missing";
-        check("resourceTemplates", template, &shape(place));
-    }
-
-    #[test]
-    fn names_that_clients_refuse_are_found() {
-        for (name, id) in [
-            ("a".repeat(64), ""),
-            ("a.b".to_owned(), "tool-name"),
-            ("a".repeat(65), "tool-name"),
-            ("a b".to_owned(), "TO-14"),
-        ] {
-            let expected = [(id, name.as_str())];
-            let expected = if id.is_empty() { &[][..] } else { &expected };
-            check("tools", tool("name", json!(name)), expected);
-        }
-        let tool = &tool("x", Value::Null)[0];
-        check("tools", json!([tool, tool]), &[("TO-16", "book")]);
-    }
-
-    #[test]
-    fn schemas_that_clients_refuse_are_found() {
-        for (argument, id, place) in [
-            (r#"{"type":"string"}"#, "", ""),
-            (r##"{"$ref":"#/$defs/text"}"##, "", ""),
-            (r#"{"anyOf":[{"type":"string"},{"type":"null"}]}"#, "", ""),
-            ("true", "", ""),
-            (r#"{"properties":{},"required":["b"]}"#, "required", "a.b"),
-            (r#"{"description":"d"}"#, "type", "a"),
-            (r#"{"type":"array","items":{"type":"int"}}"#, "type", "a[]"),
-            (r#"{"type":["array","null"]}"#, "items", "a"),
-            (r##"{"$ref":"#/$defs/none"}"##, "reference", "a"),
-            (r#"{"items":{"$ref":"other.json"}}"#, "reference", "a[]"),
-            (r##"{"$ref":"#/$defs/node"}"##, "recursive", "a.next"),
-            (r##"{"$ref":"#"}"##, "recursive", "a"),
-        ] {
-            let (rule, place) = (format!("schema-{id}"), format!("t: {place}"));
-            let expected = [(rule.as_str(), place.as_str())];
-            is(&of(argument), if id.is_empty() { &[] } else { &expected });
-        }
-        is(r#"{"type":"string"}"#, &[("TO-10", "t")]);
-        is(r#"{"type":"object"}"#, &[("schema-properties", "t")]);
-        let chooses = r#"{"type":"object","properties":{},"oneOf":[]}"#;
-        is(chooses, &[("schema-choice", "t")]);
-        let required = r#"{"type":"object","properties":{},"required":["b"]}"#;
-        is(required, &[("schema-required", "t: b")]);
-        let output = json!({"type": "array", "items": {"$ref": "#/$defs/none"}});
-        let place = ("schema-reference", "book: output []");
-        check(
-            "tools",
-            tool("outputSchema", output),
-            &[("output-schema", "book"), place],
-        );
+        assert_eq!(Walk::faults(&schema), []);
     }
 }

@@ -53,7 +53,8 @@ const FAILED: &str = "failed";
 const NOT_TRIED: &str = "not tried";
 
 impl Report {
-    pub(crate) fn new(is_http: bool) -> Self {
+    /// Creates the report of a check that has not begun.
+    pub fn new(is_http: bool) -> Self {
         Self {
             steps: Vec::new(),
             wants_sign_in: false,
@@ -75,9 +76,9 @@ impl Report {
             || matches!(self.lost, Some(GiveUpReason::Unresponsive(..)))
     }
 
-    /// Returns whether the check was interrupted before its end.
-    pub fn is_interrupted(&self) -> bool {
-        self.lost == Some(GiveUpReason::Interrupted)
+    /// Records that the user interrupted the check.
+    pub fn interrupt(&mut self) {
+        self.lost = Some(GiveUpReason::Interrupted);
     }
 
     pub(crate) fn ok(

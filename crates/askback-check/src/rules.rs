@@ -15,11 +15,11 @@ pub struct Rule {
     /// Its rows for different revisions.
     pub rows: &'static [Row],
     /// The transports that it applies to.
-    pub over: RuleTransport,
+    pub(crate) over: RuleTransport,
     /// The expectation, or advice. Empty if the rule's text says it.
-    pub wanted: &'static str,
+    pub(crate) wanted: &'static str,
     /// Why it is never tried, if so.
-    pub untried: &'static str,
+    pub(crate) untried: &'static str,
 }
 
 /// A rule in some revisions.
@@ -50,18 +50,15 @@ pub enum Level {
 
 /// The transports that a rule applies to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum RuleTransport {
-    /// All transports.
+pub(crate) enum RuleTransport {
     Any,
-    /// The standard streams of a process.
     Stdio,
-    /// HTTP.
     Http,
 }
 
 impl Rule {
     /// Returns its row for this revision and transport, if it applies there.
-    pub fn row(&self, revision: Revision, is_http: bool) -> Option<&'static Row> {
+    pub(crate) fn row(&self, revision: Revision, is_http: bool) -> Option<&'static Row> {
         let is_there = match self.over {
             RuleTransport::Any => true,
             RuleTransport::Stdio => !is_http,
@@ -69,14 +66,6 @@ impl Rule {
         };
         let mut rows = self.rows.iter().filter(|_| is_there);
         rows.find(|row| (row.since..=row.until).contains(&revision))
-    }
-}
-
-impl Row {
-    /// Returns whether the rule is ours, not a requirement of the specification.
-    pub fn is_ours(&self) -> bool {
-        self.id
-            .starts_with(|first: char| first.is_ascii_lowercase())
     }
 }
 
@@ -106,26 +95,16 @@ pub fn known(id: &str) -> Result<&'static str, &'static str> {
 /// Unless its row says otherwise, a rule also applies to later revisions.
 const NOW: Revision = Revision::LATEST;
 
-macro_rules! last {
-    ($only:ident) => {
-        $only
-    };
-    ($since:ident $until:ident) => {
-        $until
-    };
-}
-
 macro_rules! rules {
-    ($($why:literal: $($name:ident $over:ident [$($id:literal $level:ident $since:ident $(..=$until:ident)?),*] $says:literal $(=> $wanted:literal)?;)*)*) => {
+    ($($why:literal: $($name:ident $over:ident [$($id:literal $level:ident $since:ident..=$until:ident),*] $says:literal $(=> $wanted:literal)?;)*)*) => {
         $($(
-            #[allow(missing_docs)]
-            pub const $name: Rule = Rule {
+            pub(crate) const $name: Rule = Rule {
                 rows: &[$(Row {
                     id: $id,
                     says: $says,
                     level: Level::$level,
                     since: $since,
-                    until: last!($since $($until)?),
+                    until: $until,
                 }),*],
                 over: RuleTransport::$over,
                 wanted: concat!($($wanted)?),

@@ -267,11 +267,11 @@ mod tests {
 
     #[tokio::test]
     async fn a_file_that_changes_is_noticed_and_our_own_is_not() {
-        let folder = std::env::temp_dir().join(format!("askback-files-{}", std::process::id()));
+        let temporary = tempfile::tempdir().expect("there is room");
+        let folder = fs::canonicalize(temporary.path()).expect("it is there");
         for inside in ["src", "target", ".git"] {
             fs::create_dir_all(folder.join(inside)).expect("the folder is ours");
         }
-        let folder = fs::canonicalize(folder).expect("it is there");
         let write = |path: &str, text: &str| {
             fs::write(folder.join(path), text).expect("the folder is ours");
         };
@@ -324,9 +324,8 @@ mod tests {
 
     #[tokio::test]
     async fn a_file_by_itself_is_watched_although_it_is_replaced() {
-        let folder = std::env::temp_dir().join(format!("askback-file-{}", std::process::id()));
-        fs::create_dir_all(&folder).expect("the folder is ours");
-        let (file, other) = (folder.join("tools.json"), folder.join("other.json"));
+        let folder = tempfile::tempdir().expect("there is room");
+        let [file, other] = ["tools.json", "other.json"].map(|name| folder.path().join(name));
         fs::write(&file, "[]").expect("it is ours");
         let mut files = WatchedFiles::new(std::slice::from_ref(&file), &[]).expect("it is there");
         let replaced = async |files: &mut WatchedFiles| {
@@ -342,6 +341,5 @@ mod tests {
         assert!(replaced(&mut files).await);
         files.attended();
         assert!(!replaced(&mut files).await);
-        fs::remove_dir_all(&folder).expect("it is ours");
     }
 }

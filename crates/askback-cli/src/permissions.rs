@@ -66,24 +66,18 @@ impl Permissions {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::target::{Command, Reach};
 
     fn target(name: &str, program: &str) -> Target {
         Target {
             name: name.to_owned(),
-            reach: Reach::Start(Command {
-                program: program.to_owned(),
-                ..Command::default()
-            }),
-            file: None,
-            is_told: false,
+            ..Target::child(program, &[])
         }
     }
 
     #[test]
     fn a_permission_belongs_to_one_server() {
-        let folder = std::env::temp_dir().join(format!("askback-sampling-{}", std::process::id()));
-        let path = Some(folder.join("sampling.json"));
+        let folder = tempfile::tempdir().expect("there is room");
+        let path = Some(folder.path().join("sampling.json"));
         let of = |name, program| Permissions::at(path.clone(), &target(name, program));
         let zoo = of("zoo", "./zoo");
         assert_eq!(zoo.get().expect("there is none yet"), Permission::Ask);
@@ -100,7 +94,6 @@ mod tests {
         }
         zoo.keep(Permission::Ask).expect("the folder is ours");
         assert_eq!(zoo.get().expect("it was written"), Permission::Ask);
-        std::fs::remove_dir_all(folder).expect("it is ours");
         let homeless = Permissions::at(None, &target("zoo", "./zoo"));
         assert!(homeless.keep(Permission::Never).is_err());
     }

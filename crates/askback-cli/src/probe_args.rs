@@ -2,10 +2,10 @@
 
 use std::{sync::Arc, time::Duration};
 
-use askback::{Limits, authorization::client::Authorization};
+use askback::Limits;
 use askback_check::{
     Program,
-    probe::{Address, Bounds, Patience, Site, Way},
+    probe::{Address, Bounds, Patience, Way},
 };
 use askback_host::relay::Relay;
 use http::{HeaderMap, HeaderName, header::PROXY_AUTHORIZATION};
@@ -22,9 +22,6 @@ use crate::{
 
 /// The maximum for `--timeout`: an hour.
 const MOST_SECONDS: u64 = 60 * 60;
-
-/// The maximum number of messages to read while waiting for one answer.
-const MESSAGES: usize = 1_024;
 
 /// How long a process may take to start, by default.
 const START: Duration = Duration::from_secs(30);
@@ -59,74 +56,48 @@ impl ProbeArgs {
         let mut limits = Limits::default();
         let timeout = self.timeout.map(Duration::from_secs);
         limits.wire.request = timeout.unwrap_or(patience);
-        limits.client.exit = EXIT;
+        limits.client.exit = EXIT.max(limits.wire.request);
         Bounds {
             limits,
             start: timeout.unwrap_or(START),
-            messages: MESSAGES,
             patience: Patience::new(whole),
         }
     }
 
     /// Returns how the server is reached, with the stored tokens. Never signs in or registers a client.
     pub fn way(&self, target: &Target, bounds: &Bounds) -> Result<Way, Error> {
-        let authorization = match &target.reach {
-            Reach::Address(address) if !address.is_authorized() => {
-                let (relay, _) = Relay::new();
-                let sign_in = &self.sign_in;
-                Some(sign_in.authorization(&address.sign_in, &relay, false)?)
-            }
-            _ => None,
+        let address = match &target.reach {
+            Reach::Start(command) => return Ok(Way::Start(program(command.clone()))),
+            Reach::Address(address) => address,
         };
-        way(&target.reach, authorization.as_ref(), bounds)
-    }
-}
-
-/// Returns how a server is reached, with the tokens of `authorization`.
-fn way(
-    reach: &Reach,
-    authorization: Option<&Authorization>,
-    bounds: &Bounds,
-) -> Result<Way, Error> {
-    let address = match reach {
-        Reach::Start(command) => return Ok(Way::Start(program(command.clone()))),
-        Reach::Address(address) => address,
-    };
-    let no_http = |why: String| {
-        Error::new(Kind::Connection, "the HTTP client cannot be set up:").quoting(why)
-    };
-    let authorizer = match (authorization, Url::parse(&address.url)) {
-        (Some(stored), Ok(url)) => {
-            let authorizer = stored.authorizer(&url);
-            Some(authorizer.map_err(|error| no_http(error.to_string()))?)
+        let no_http = |why: String| {
+            Error::new(Kind::Connection, "the HTTP client cannot be set up:").quoting(why)
+        };
+        // The error says what is wrong with the address.
+        let mut transport = address.http()?;
+        let url = Url::parse(&address.url).map_err(|error| {
+            Error::usage("the address cannot be used:").quoting(error.to_string())
+        })?;
+        let mut authorizer = None;
+        if !address.is_authorized() {
+            let (relay, _) = Relay::new();
+            let sign_in = &self.sign_in;
+            let stored = sign_in.authorization(&address.sign_in, &relay, false)?;
+            let permits = stored.authorizer(&url);
+            authorizer = Some(permits.map_err(|error| no_http(error.to_string()))?);
+            transport = transport.authorize(&stored);
         }
-        _ => None,
-    };
-    // The error says what is wrong with the address.
-    let transport = address.http()?;
-    let transport = match authorization {
-        Some(stored) => transport.authorize(stored),
-        None => transport,
-    };
-    let headers = headers(address);
-    let names = headers.keys().map(HeaderName::as_str);
-    let mut credentials: Vec<String> = names
-        .filter(|name| !is_plain_header(name) && *name != PROXY_AUTHORIZATION.as_str())
-        .map(str::to_owned)
-        .collect();
-    credentials.sort_unstable();
-    let url = Url::parse(&address.url)
-        .map_err(|error| Error::usage("the address cannot be used:").quoting(error.to_string()))?;
-    let site = Site {
-        url,
-        headers,
-        credentials,
-        authorizer,
-        transport,
-    };
-    Address::new(site, &bounds.limits)
-        .map(Way::Address)
-        .map_err(no_http)
+        let headers = headers(address);
+        let names = headers.keys().map(HeaderName::as_str);
+        let mut credentials: Vec<String> = names
+            .filter(|name| !is_plain_header(name) && *name != PROXY_AUTHORIZATION.as_str())
+            .map(str::to_owned)
+            .collect();
+        credentials.sort_unstable();
+        let limits = &bounds.limits;
+        let address = Address::new(url, headers, credentials, authorizer, transport, limits);
+        Ok(Way::Address(Arc::new(address.map_err(no_http)?)))
+    }
 }
 
 fn headers(address: &target::Address) -> HeaderMap {

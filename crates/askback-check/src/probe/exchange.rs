@@ -231,12 +231,7 @@ impl Reply {
         if !["method", "result", "error", "id"].into_iter().any(has) {
             return None;
         }
-        let awaited = if let Wait::For(id) = wait {
-            Some(id)
-        } else {
-            None
-        };
-        for fault in Fault::of(&message, awaited) {
+        for fault in Fault::of(&message, wait) {
             if !self.faults.iter().any(|(known, _)| *known == fault) {
                 self.faults.push((fault, cut(written)));
             }
@@ -287,20 +282,18 @@ impl Fault {
         "Clients then wait in vain: send each id back as it came, a number as a number.",
     );
 
-    fn of(message: &Value, awaited: Option<&Value>) -> impl Iterator<Item = Self> {
+    fn of(message: &Value, wait: &Wait) -> impl Iterator<Item = Self> {
         let has = |member: &str| message.get(member).is_some();
         let (is_answer, id) = (!has("method"), &message["id"]);
         // The error for an unreadable request may have no id.
         let is_nameless = has("error") && id.is_null();
-        let is_other = |awaited| id != awaited && is_same_text(id, awaited);
+        let is_other =
+            matches!(wait, Wait::For(awaited) if id != awaited && is_same_text(id, awaited));
         let faults = [
             (Self::VERSION, message["jsonrpc"] != "2.0"),
             (Self::BOTH, is_answer && has("result") && has("error")),
             (Self::NEITHER, is_answer && !has("result") && !has("error")),
-            (
-                Self::OTHER_ID,
-                is_answer && !is_nameless && awaited.is_some_and(is_other),
-            ),
+            (Self::OTHER_ID, is_answer && !is_nameless && is_other),
         ];
         faults
             .into_iter()

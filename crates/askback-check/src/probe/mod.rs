@@ -7,7 +7,7 @@ mod exchange;
 mod patience;
 mod wire;
 
-use std::{borrow::Cow, io, time::Duration};
+use std::{borrow::Cow, io, sync::Arc, time::Duration};
 
 use ::http::{HeaderMap, HeaderName, Method};
 use askback::{
@@ -22,7 +22,7 @@ use tokio::time::{Instant, timeout};
 pub(crate) use self::exchange::{End, Fault, ProbeRequest, Reply, Wait};
 pub use self::{
     patience::{GiveUpReason, Patience},
-    wire::{Address, Site},
+    wire::Address,
 };
 
 use self::wire::Wire;
@@ -40,17 +40,13 @@ const METHOD_CHARS: usize = 100;
 
 pub(crate) const SESSION_ID: &str = "mcp-session-id";
 
-/// The capabilities of a client that can be asked everything.
-pub(crate) const MODERN_CAPABILITIES: &str =
-    r#"{"elicitation":{"form":{},"url":{}},"sampling":{},"roots":{}}"#;
-
 /// How connections to a server are opened.
 #[derive(Debug, Clone)]
 pub enum Way {
     /// Starts a process for each connection.
     Start(Program),
     /// Sends requests to an address.
-    Address(Address),
+    Address(Arc<Address>),
 }
 
 /// The limits of a probe.
@@ -60,8 +56,6 @@ pub struct Bounds {
     pub limits: askback::Limits,
     /// The timeout for a process's start and first answer, if it is longer than `wire.request`.
     pub start: Duration,
-    /// The maximum number of messages that are read while waiting for one answer.
-    pub messages: usize,
     /// When the whole server is given up.
     pub patience: Patience,
 }
@@ -73,7 +67,6 @@ pub(crate) struct Probe {
     speaker: Speaker,
     is_begun: bool,
     next: u64,
-    slowest: Duration,
     pub(crate) asked: Vec<ServerRequest>,
     stderr: Vec<String>,
     closed: Closing,
@@ -134,7 +127,6 @@ impl Way {
             },
             is_begun: false,
             next: 0,
-            slowest: Duration::ZERO,
             asked: Vec::new(),
             stderr: Vec::new(),
             closed: Closing::default(),
@@ -143,10 +135,6 @@ impl Way {
 }
 
 impl Probe {
-    pub(crate) fn session(&self) -> Option<&str> {
-        self.speaker.session.as_deref()
-    }
-
     pub(crate) async fn greet(&mut self) -> Reply {
         match self.speaker.revision.era() {
             Era::Modern => self.ask("server/discover", json!({})).await,
@@ -165,12 +153,6 @@ impl Probe {
         self.speaker.session = reply.header(SESSION_ID).map(Cow::into_owned);
         self.speaker.is_open = !reply.result().is_null();
         reply
-    }
-
-    pub(crate) async fn initialized(&mut self) {
-        let message = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
-        self.send(ProbeRequest::message(&message, Wait::Nothing))
-            .await;
     }
 
     pub(crate) async fn ask(&mut self, method: &str, params: Value) -> Reply {
@@ -218,9 +200,6 @@ impl Probe {
         let end = timeout(time, exchange).await;
         reply.end = end.unwrap_or(End::Silent(time));
         reply.took = began.elapsed();
-        if reply.answer.is_some() {
-            self.slowest = self.slowest.max(reply.took);
-        }
         if matches!(reply.end, End::Closed(_)) {
             let stderr = self.finish().await;
             reply.stderr.extend(stderr);
@@ -273,7 +252,7 @@ impl Probe {
             return Vec::new();
         };
         let (mut limits, patience) = (self.bounds.limits.clone(), &self.bounds.patience);
-        limits.client.exit = patience.exit(limits.client.exit, self.slowest);
+        limits.client.exit = patience.exit(limits.client.exit);
         // If waiting for the process fails, its end is unknown.
         let Ok(end) = child.end(&limits).await else {
             return Vec::new();
@@ -284,7 +263,7 @@ impl Probe {
         end.stderr
     }
 
-    pub(crate) fn next_id(&mut self) -> Value {
+    fn next_id(&mut self) -> Value {
         self.next = self.next.saturating_add(1);
         json!(self.next)
     }
@@ -293,18 +272,14 @@ impl Probe {
 impl Speaker {
     /// Declines what the server asks for.
     fn answer(&self, asked: &Value) -> ProbeRequest {
-        let can = |capability: &str| self.capabilities.get(capability).is_some();
-        let result = match asked["method"].as_str() {
-            Some("ping") => Some(json!({})),
-            Some("roots/list") if can("roots") => Some(json!({"roots": []})),
-            Some("elicitation/create") if can("elicitation") => Some(json!({"action": "decline"})),
-            Some("sampling/createMessage") if can("sampling") => Some(sampled()),
-            _ => None,
-        };
+        let method = asked["method"].as_str().unwrap_or_default();
+        let capability = method.split('/').next().unwrap_or_default();
+        let is_declared = self.capabilities.get(capability).is_some();
         let refusal = json!({"code": -32601, "message": "not supported by this client"});
-        let (member, value) = match result {
-            Some(result) => ("result", result),
-            None => ("error", refusal),
+        let (member, value) = match answer_to(&asked["method"]) {
+            Some(answer) if is_declared => ("result", answer),
+            _ if method == "ping" => ("result", json!({})),
+            _ => ("error", refusal),
         };
         let answer = json!({"jsonrpc": "2.0", "id": asked["id"], member: value});
         ProbeRequest::message(&answer, Wait::Nothing)
@@ -365,16 +340,22 @@ fn request(id: &Value, method: &str, params: Value) -> Value {
     message
 }
 
-/// A model's reply, made up.
-pub(crate) fn sampled() -> Value {
+/// Returns an answer, if this method is a question, which a server may send only to a client with
+/// that capability.
+pub(crate) fn answer_to(method: &Value) -> Option<Value> {
     let content = json!({"type": "text", "text": "A word."});
-    json!({"role": "assistant", "content": content, "model": "askback"})
+    match method.as_str()? {
+        "elicitation/create" => Some(json!({"action": "decline"})),
+        "sampling/createMessage" => {
+            Some(json!({"role": "assistant", "content": content, "model": "askback"}))
+        }
+        "roots/list" => Some(json!({"roots": []})),
+        _ => None,
+    }
 }
 
-/// Whether this method is a question, which a server may send only to a client with that capability.
 pub(crate) fn is_question(method: &Value) -> bool {
-    let questions = ["elicitation/create", "sampling/createMessage", "roots/list"];
-    questions.iter().any(|question| method == question)
+    answer_to(method).is_some()
 }
 
 pub(crate) fn keep(lines: &mut Vec<String>, line: String) {

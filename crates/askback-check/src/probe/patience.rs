@@ -80,12 +80,11 @@ impl Patience {
         self.lock().lingers |= !is_by_itself;
     }
 
-    /// Returns how long a process may take to exit: `least`, or the time of its slowest answer, if
-    /// that is longer, because the machine may be busy.
-    pub(super) fn exit(&self, least: Duration, slowest: Duration) -> Duration {
+    /// Returns how long a process may take to exit: at most `most`.
+    pub(super) fn exit(&self, most: Duration) -> Duration {
         match self.lock().lingers {
-            true => least.min(SHORT),
-            false => least.max(slowest),
+            true => most.min(SHORT),
+            false => most,
         }
     }
 
@@ -132,12 +131,11 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_process_has_as_long_to_end_as_its_slowest_answer_took_until_one_lingers() {
+    async fn a_process_has_less_time_to_end_once_one_lingers() {
         let patience = Patience::new(SECOND);
         patience.note_end(true);
-        assert_eq!(patience.exit(5 * SECOND, SECOND), 5 * SECOND);
-        assert_eq!(patience.exit(5 * SECOND, 7 * SECOND), 7 * SECOND);
+        assert_eq!(patience.exit(5 * SECOND), 5 * SECOND);
         patience.note_end(false);
-        assert_eq!(patience.exit(5 * SECOND, 7 * SECOND), SHORT);
+        assert_eq!(patience.exit(5 * SECOND), SHORT);
     }
 }

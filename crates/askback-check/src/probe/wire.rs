@@ -19,35 +19,25 @@ use url::Url;
 
 use super::{Bounds, End, ProbeRequest, Reply, Speaker, Wait, keep};
 
+/// The maximum number of messages that are read while waiting for one answer.
+const MESSAGES: usize = 1_024;
+
 #[derive(Debug)]
 pub(super) enum Wire {
     /// `None` once it has ended.
     Process(Option<Box<OpenChild>>),
-    Address(Address),
+    Address(Arc<Address>),
 }
 
-/// The address of a server. Clones share their connections.
-#[derive(Clone)]
-pub struct Address(Arc<Shared>);
-
-struct Shared {
-    site: Site,
+/// A server's address, and what is sent with each request.
+pub struct Address {
+    pub(crate) url: Url,
     uri: Uri,
+    headers: HeaderMap,
+    pub(crate) credentials: Vec<String>,
+    authorizer: Option<Arc<Authorizer>>,
+    pub(crate) transport: Http,
     requests: Requests,
-}
-
-/// A server's URL, and what is sent with each request.
-pub struct Site {
-    /// The URL.
-    pub url: Url,
-    /// The headers of each request.
-    pub headers: HeaderMap,
-    /// The names of the headers that may identify the caller.
-    pub credentials: Vec<String>,
-    /// The stored tokens, unless a header has credentials of its own. It never asks a user.
-    pub authorizer: Option<Arc<Authorizer>>,
-    /// The URL and the headers, as the askback client takes them.
-    pub transport: Http,
 }
 
 struct Body {
@@ -87,7 +77,7 @@ impl Wire {
                 Err(end) => return end,
             },
         }
-        for _ in 0..bounds.messages {
+        for _ in 0..MESSAGES {
             let most = bounds.limits.wire.message_bytes;
             let next = match (&mut *self, &mut body) {
                 (Self::Process(Some(child)), _) => line(child, reply, most).await,
@@ -182,45 +172,44 @@ impl Body {
 }
 
 impl Address {
-    /// Prepares requests to a server.
+    /// Prepares requests to a server. `headers` go with each request; `credentials` are the names
+    /// of those that may identify the caller. `authorizer` has the stored tokens, unless a header
+    /// has credentials of its own, and never asks a user. `transport` is the same for a client.
     ///
     /// # Errors
     ///
     /// Why the address is unusable, or why HTTP cannot be set up on this machine.
-    pub fn new(mut site: Site, limits: &Limits) -> Result<Self, String> {
-        let uri = site.url.as_str().parse::<Uri>();
+    pub fn new(
+        url: Url,
+        mut headers: HeaderMap,
+        credentials: Vec<String>,
+        authorizer: Option<Arc<Authorizer>>,
+        transport: Http,
+        limits: &Limits,
+    ) -> Result<Self, String> {
+        let uri = url.as_str().parse::<Uri>();
         let uri = uri.map_err(|error| error.to_string())?;
         let requests = Requests::new(&Route::Environment, Names::system(), &limits.http);
         let requests = requests.map_err(|error| error.to_string())?;
-        site.headers.extend(requests.proxy_headers(&uri));
-        site.headers.entry(USER_AGENT).or_insert(NAME);
-        Ok(Self(Arc::new(Shared {
-            site,
+        headers.extend(requests.proxy_headers(&uri));
+        headers.entry(USER_AGENT).or_insert(NAME);
+        Ok(Self {
+            url,
             uri,
+            headers,
+            credentials,
+            authorizer,
+            transport,
             requests,
-        })))
-    }
-
-    pub(crate) fn transport(&self) -> Http {
-        self.0.site.transport.clone()
-    }
-
-    /// Returns the URL.
-    pub fn url(&self) -> &Url {
-        &self.0.site.url
-    }
-
-    /// Returns the names of the headers that may identify the caller, if requests carry them.
-    pub fn credentials(&self) -> Vec<&str> {
-        self.0.site.credentials.iter().map(String::as_str).collect()
+        })
     }
 
     /// Returns who may find out how to sign in after this refusal. `None` if the refused request had other credentials:
     /// a server that requires a token says so in `WWW-Authenticate`, whatever other headers the request had.
     pub(crate) fn authorizer(&self, refusal: &Reply) -> Option<&Arc<Authorizer>> {
         let names_another = refusal.header(WWW_AUTHENTICATE.as_str()).is_some();
-        let may_be_others = names_another || self.credentials().is_empty();
-        self.0.site.authorizer.as_ref().filter(|_| may_be_others)
+        let may_be_others = names_another || self.credentials.is_empty();
+        self.authorizer.as_ref().filter(|_| may_be_others)
     }
 
     async fn send(
@@ -230,7 +219,7 @@ impl Address {
     ) -> Result<Response<Incoming>, End> {
         let request = self.request(sent, speaker).await;
         let request = request.map_err(End::Unreachable)?;
-        let response = self.0.requests.send(request).await;
+        let response = self.requests.send(request).await;
         response.map_err(|why| match why {
             RequestError::Unreachable(why) => End::Unreachable(why),
             why => End::Closed(why.to_string()),
@@ -242,7 +231,7 @@ impl Address {
         sent: &ProbeRequest,
         speaker: &Speaker,
     ) -> Result<Request<Bytes>, String> {
-        let mut all = self.0.site.headers.clone();
+        let mut all = self.headers.clone();
         let mut accept = HeaderValue::from_static("text/event-stream");
         if sent.method == Method::POST {
             accept = HeaderValue::from_static("application/json, text/event-stream");
@@ -250,15 +239,15 @@ impl Address {
         }
         all.insert(ACCEPT, accept);
         all.extend(speaker.headers(sent));
-        if let Some(authorizer) = &self.0.site.authorizer
+        if let Some(authorizer) = &self.authorizer
             && let Some(pass) = authorizer.pass().await.map_err(|error| error.to_string())?
         {
-            let permitted = authorizer.headers(&pass, &sent.method, &self.0.site.url);
+            let permitted = authorizer.headers(&pass, &sent.method, &self.url);
             all.extend(permitted.map_err(|error| error.to_string())?);
         }
         let mut request = Request::new(Bytes::from(sent.body.clone()));
         *request.method_mut() = sent.method.clone();
-        *request.uri_mut() = self.0.uri.clone();
+        *request.uri_mut() = self.uri.clone();
         *request.headers_mut() = all;
         Ok(request)
     }
@@ -266,6 +255,6 @@ impl Address {
 
 impl fmt::Debug for Address {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.url().as_str())
+        f.write_str(self.url.as_str())
     }
 }

@@ -16,12 +16,12 @@ use crate::{
 
 /// Connects, and returns the response if a server answers: 401 if it requires authorization.
 pub(super) async fn reach(
+    way: &Way,
     address: &Address,
     bounds: &Bounds,
     report: &mut Report,
 ) -> Option<Reply> {
-    let url = address.url();
-    let way = Way::Address(address.clone());
+    let url = &address.url;
     let mut probe = way.open(bounds, Revision::LATEST, json!({})).ok()?;
     let reply = probe.greet().await;
     let (name, is_secure) = ("connection", url.scheme() == "https");
@@ -82,14 +82,14 @@ fn is_endpoint(reply: &Reply, address: &Address, report: &mut Report) -> bool {
         return false;
     }
     let says = words!("it answers with HTTP status {}:", status);
-    let credentials = address.credentials();
+    let credentials = &address.credentials;
     let advice: Words = match (status, credentials.is_empty()) {
         (403, true) => {
             "See whether it takes requests from this machine. A token goes in --header, or in `headers` of mcp.json.".into()
         }
         (403, false) => words!(
             "See whether the user of {} may use it, and whether it takes requests from this machine.",
-            authorization::named(&credentials)
+            authorization::named(credentials)
         ),
         (404, _) => "Check the path: many servers use /mcp.".into(),
         (429, _) => "It has too many requests. Try again later.".into(),

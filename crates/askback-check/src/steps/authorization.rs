@@ -69,11 +69,11 @@ async fn again(
     let refused = (StatusCode::UNAUTHORIZED, &refusal.headers);
     let mut attempt = Attempt::default();
     authorizer
-        .again(&mut attempt, address.url(), refused, used)
+        .again(&mut attempt, &address.url, refused, used)
         .await
 }
 
-pub(super) fn refused(refusal: &Reply, credentials: &[&str], report: &mut Report) {
+pub(super) fn refused(refusal: &Reply, credentials: &[String], report: &mut Report) {
     let says = "the server does not take the credentials that it is sent:";
     let advice = words!(
         "See whether it wants {}, and whether its value still holds.",
@@ -82,7 +82,7 @@ pub(super) fn refused(refusal: &Reply, credentials: &[&str], report: &mut Report
     report.fail(NAME, says, Some(refusal.shown()), advice);
 }
 
-pub(super) fn named(credentials: &[&str]) -> Words {
+pub(super) fn named(credentials: &[String]) -> Words {
     let names = credentials.iter().map(|name| words!("`{}`", given(name)));
     Words::join(names, " and ")
 }

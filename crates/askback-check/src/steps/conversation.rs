@@ -68,7 +68,7 @@ pub(super) async fn begin(way: &Way, bounds: &Bounds, only: Option<Revision>, re
     let began = Instant::now();
     let client = match way {
         Way::Start(program) => client.connect((program.child)()).await,
-        Way::Address(address) => client.connect(address.transport()).await,
+        Way::Address(address) => client.connect(address.transport.clone()).await,
     };
     let took = began.elapsed();
     let client = match client {
@@ -82,7 +82,7 @@ pub(super) async fn begin(way: &Way, bounds: &Bounds, only: Option<Revision>, re
     }
     let slow = (took > SLOW).then(|| format!("{} s", took.as_secs()));
     let ledger = &mut report.ledger;
-    ledger.turn_to(client.revision());
+    ledger.revision = client.revision();
     ledger.judge_places(SLOW_START, slow.into_iter().collect());
     let fault = lock(&heard).fault.take();
     if let Some(fault) = fault {
@@ -122,26 +122,25 @@ fn spoken(client: &Client) -> Words {
 
 fn failed(error: &ClientError, heard: &Exchange, way: &Way, took: Duration, report: &mut Report) {
     let is_started = !way.is_http();
-    let mut lines = heard.noise.clone();
-    lines.extend(heard.stderr.iter().cloned());
-    let known = advice(&lines);
-    let said = || Some(lines.join("\n"));
-    if let (ClientError::Unreachable(why), true) = (error, is_started) {
-        let advice = "A script needs a first line that names an existing program.";
-        return report.fail("start", "it cannot be started:", Some(why.clone()), advice);
-    }
-    if let (ClientError::Crashed(end), true) = (error, is_started) {
-        let says = match end.code {
-            Some(code) => words!("the server exited (code {})", i64::from(code)),
-            None => "the server went away".into(),
-        };
-        let unknown = if lines.is_empty() {
-            ON_SILENCE
-        } else {
-            "What it said is above."
-        };
-        let advice = known.unwrap_or(unknown);
-        return report.fail("start", says, said(), advice);
+    let lines: Vec<_> = heard.noise.iter().chain(&heard.stderr).cloned().collect();
+    let (known, said) = (advice(&lines), Some(lines.join("\n")));
+    match error {
+        ClientError::Unreachable(why) if is_started => {
+            let advice = "A script needs a first line that names an existing program.";
+            return report.fail("start", "it cannot be started:", Some(why.clone()), advice);
+        }
+        ClientError::Crashed(end) if is_started => {
+            let says = match end.code {
+                Some(code) => words!("the server exited (code {})", i64::from(code)),
+                None => "the server went away".into(),
+            };
+            let unknown = match lines.is_empty() {
+                true => ON_SILENCE,
+                false => "What it said is above.",
+            };
+            return report.fail("start", says, said, known.unwrap_or(unknown));
+        }
+        _ => {}
     }
     let is_silent = matches!(error, ClientError::TimedOut(_));
     if is_started {
@@ -170,7 +169,7 @@ fn failed(error: &ClientError, heard: &Exchange, way: &Way, took: Duration, repo
         (None, true, true) => no_server,
         (None, false, _) => "See the log of the server.",
     };
-    report.fail("protocol", says, said(), advice);
+    report.fail("protocol", says, said, advice);
 }
 
 /// Reads the lists like a client, and judges their raw entries.
@@ -218,10 +217,10 @@ async fn lists(client: &Client, heard: &Mutex<Exchange>, report: &mut Report) {
             report.fail("lists", says, Some(left_out.join("\n")), advice);
         }
         (Ok([tools, prompts, resources, templates]), None) => {
-            let first = words!("tools {}, prompts {}", tools, prompts);
             let says = words!(
-                "{}, resources {}, templates {}",
-                first,
+                "tools {}, prompts {}, resources {}, templates {}",
+                tools,
+                prompts,
                 resources,
                 templates
             );

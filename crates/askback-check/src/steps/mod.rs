@@ -27,7 +27,7 @@ pub(crate) async fn take(way: &Way, bounds: &Bounds, only: Option<Revision>, rep
             report.complete(TO_PROGRAM);
         }
         Way::Address(address) => {
-            match address::reach(address, bounds, report).await {
+            match address::reach(way, address, bounds, report).await {
                 Some(seen) if !seen.has_status(401) => {
                     report.skip("authorization", "the server wants none, or has it already");
                     conversation::begin(way, bounds, only, report).await;
@@ -38,7 +38,7 @@ pub(crate) async fn take(way: &Way, bounds: &Bounds, only: Option<Revision>, rep
                             conversation::begin(way, bounds, only, report).await;
                         }
                     }
-                    None => authorization::refused(&seen, &address.credentials(), report),
+                    None => authorization::refused(&seen, &address.credentials, report),
                 },
                 None => {}
             }

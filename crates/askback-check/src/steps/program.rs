@@ -178,49 +178,4 @@ mod tests {
             assert_eq!(found, Err(Some(manifest)));
         }
     }
-
-    #[test]
-    fn usual_failures_are_known_by_their_words() {
-        const TRACE: &str =
-            "Traceback (most recent call last):\n  File \"s.py\", line 1, in <module>\n    ";
-        let own = format!("{TRACE}raise Sorry('KeyError')\nSorry: out of luck");
-        for (lines, expected) in [
-            (
-                format!("{TRACE}import a\nModuleNotFoundError: No module named 'a'"),
-                "does not find a module",
-            ),
-            (
-                "    def f(:\n          ^\nSyntaxError: invalid syntax".into(),
-                "has a syntax error",
-            ),
-            (
-                "node:a:1228\nError: Cannot find module '/a/index.js'\n    at a".into(),
-                "Node.js does not find",
-            ),
-            // The last error ended the process.
-            (
-                "No module named 'a', so there are no colours\nKeyError: 'API_TOKEN'".into(),
-                "variable of the environment",
-            ),
-            (
-                "ModuleNotFoundError: No module named 'a.b'; 'a' is not a package".into(),
-                "has the name of a package",
-            ),
-            // Earlier output of the program did not end it.
-            (
-                format!("No module named 'colorama', so there are no colours\n{own}"),
-                "",
-            ),
-            ("out of luck".into(), ""),
-        ] {
-            let lines: Vec<String> = lines.lines().map(str::to_owned).collect();
-            let advice = advice(&lines).unwrap_or_default();
-            assert_eq!(
-                advice.is_empty(),
-                expected.is_empty(),
-                "{lines:?}: {advice}"
-            );
-            assert!(advice.contains(expected), "{lines:?}: {advice}");
-        }
-    }
 }

@@ -25,7 +25,7 @@ impl Trials<'_> {
         let is_known = known.any(|known| media.starts_with(known));
         talk.judge(&seen, [(MEDIA, is_known)]);
         if let Way::Address(address) = talk.way
-            && is_loopback_host(address.url().host_str().unwrap_or_default())
+            && is_loopback_host(address.url.host_str().unwrap_or_default())
         {
             let seen = talk.changed("origin", Some(ELSEWHERE)).await;
             let (is_403, is_refused) = (seen.has_status(403), seen.is_refused());
@@ -81,7 +81,7 @@ impl Conversation<'_> {
         let is_stream = seen.has_status(200) && seen.media().starts_with("text/event-stream");
         let is_right = is_stream || seen.has_status(405);
         self.judge(&seen, [(GET_STREAM, is_right)]);
-        if self.probe.session().is_none() {
+        if self.greeting.header(SESSION_ID).is_none() {
             return;
         }
         let seen = self.changed(SESSION_ID, None).await;

@@ -12,16 +12,11 @@ use crate::{
 };
 
 impl Trials<'_> {
-    pub(super) async fn greetings(&mut self) {
-        match self.is_modern() {
-            true => self.discovery().await,
-            false => self.handshake().await,
-        }
-    }
-
-    async fn handshake(&mut self) {
-        let Some(mut probe) = self.open() else { return };
-        let seen = probe.initialize(self.revision.as_str()).await;
+    pub(super) async fn handshake(&mut self) {
+        let Some(mut probe) = self.open(json!({})) else {
+            return;
+        };
+        let seen = probe.initialize(self.ledger.revision.as_str()).await;
         if seen.is_silent() {
             // The server answered before, so only this start is slow.
             return;
@@ -36,10 +31,12 @@ impl Trials<'_> {
         let early = probe.asked.iter().find(|asked| asked.method != "ping");
         self.judge_asked(EARLY_REQUESTS, early, &seen);
         probe.close().await;
-        if self.newest_with_handshake() != Some(self.revision) {
+        if self.newest_with_handshake() != Some(self.ledger.revision) {
             return;
         }
-        let Some(mut probe) = self.open() else { return };
+        let Some(mut probe) = self.open(json!({})) else {
+            return;
+        };
         let seen = probe.initialize(UNKNOWN).await;
         if seen.is_silent() {
             return;
@@ -50,8 +47,10 @@ impl Trials<'_> {
         probe.close().await;
     }
 
-    async fn discovery(&mut self) {
-        let Some(mut probe) = self.open() else { return };
+    pub(super) async fn discovery(&mut self) {
+        let Some(mut probe) = self.open(json!({})) else {
+            return;
+        };
         let seen = probe.greet().await;
         if seen.is_silent() {
             return;
@@ -63,7 +62,7 @@ impl Trials<'_> {
         self.judge(&seen, [(DISCOVER, is_whole), (NAMED, is_named)]);
         self.caching(DISCOVER_CACHING, &seen);
         probe.close().await;
-        let spoken = self.revision.as_str();
+        let spoken = self.ledger.revision.as_str();
         let params = json!({"_meta": meta(UNKNOWN, &json!({}))});
         if let Some(seen) = self.greet_as("server/discover", params, UNKNOWN).await {
             let names = seen.error()["data"]["supported"].is_array();
@@ -87,7 +86,7 @@ impl Trials<'_> {
     }
 
     async fn greet_as(&mut self, method: &str, params: Value, version: &str) -> Option<Reply> {
-        let mut probe = self.open()?;
+        let mut probe = self.open(json!({}))?;
         let message = json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params});
         let sent = ProbeRequest::request(&message).header("mcp-protocol-version", Some(version));
         let seen = probe.send(sent).await;
@@ -145,13 +144,7 @@ impl Trials<'_> {
 }
 
 impl Conversation<'_> {
-    pub(super) async fn messages(&mut self) {
-        self.ids().await;
-        self.unknown_method().await;
-        self.notifications().await;
-    }
-
-    async fn ids(&mut self) {
+    pub(super) async fn ids(&mut self) {
         let largest = json!(9_007_199_254_740_991_u64);
         let text = json!("askback-ä");
         for id in [json!(7_001), json!("7001"), text, json!(-3), largest] {
@@ -174,7 +167,7 @@ impl Conversation<'_> {
         }
     }
 
-    async fn unknown_method(&mut self) {
+    pub(super) async fn unknown_method(&mut self) {
         let seen = self.ask("askback/no-such-method", json!({})).await;
         let verdicts = [
             (JSON_RPC, seen.has_code(METHOD_NOT_FOUND)),
@@ -197,7 +190,7 @@ impl Conversation<'_> {
     }
 
     /// Sends notifications that are invalid, or that the server does not know.
-    async fn notifications(&mut self) {
+    pub(super) async fn notifications(&mut self) {
         let unknown = json!({"requestId": "askback-nobody"});
         for (rule, method, params) in [
             (NO_ANSWER, "notifications/askback-unknown", json!({})),

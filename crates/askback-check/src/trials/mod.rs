@@ -15,10 +15,7 @@ use serde_json::{Value, json};
 use crate::{
     Scope,
     ledger::Ledger,
-    probe::{
-        Bounds, Fault, MODERN_CAPABILITIES, Probe, ProbeRequest, Reply, ServerRequest, Way,
-        is_question,
-    },
+    probe::{Bounds, Fault, Probe, ProbeRequest, Reply, ServerRequest, Wait, Way, is_question},
     rules::*,
 };
 
@@ -32,7 +29,6 @@ const LOG_LEVEL_KEY: &str = "io.modelcontextprotocol/logLevel";
 pub(crate) struct Trials<'a> {
     pub(crate) way: &'a Way,
     pub(crate) bounds: &'a Bounds,
-    pub(crate) revision: Revision,
     pub(crate) spoken: &'a BTreeSet<Revision>,
     pub(crate) scope: &'a Scope,
     pub(crate) ledger: &'a mut Ledger,
@@ -41,7 +37,6 @@ pub(crate) struct Trials<'a> {
 struct Conversation<'a> {
     trials: Trials<'a>,
     probe: Probe,
-    offered: Value,
     greeting: Reply,
     listed: Vec<Value>,
 }
@@ -60,14 +55,18 @@ impl DerefMut for Conversation<'_> {
     }
 }
 
-pub(crate) fn asked_everything() -> Value {
-    serde_json::from_str(MODERN_CAPABILITIES).unwrap_or_default()
+/// The capabilities of a client that can be asked everything.
+fn asked_everything() -> Value {
+    json!({"elicitation": {"form": {}, "url": {}}, "sampling": {}, "roots": {}})
 }
 
 impl Trials<'_> {
     /// Runs the trials that every server should survive.
     pub(crate) async fn run(&mut self) {
-        self.greetings().await;
+        match self.is_modern() {
+            true => self.discovery().await,
+            false => self.handshake().await,
+        }
         let Some(mut talk) = self.begin(json!({})).await else {
             return;
         };
@@ -75,7 +74,9 @@ impl Trials<'_> {
             let kept = [(LOGGING_DECLARED, true)];
             talk.trials.judge(&talk.greeting, kept);
         }
-        talk.messages().await;
+        talk.ids().await;
+        talk.unknown_method().await;
+        talk.notifications().await;
         talk.lists().await;
         talk.skills().await;
         talk.calls().await;
@@ -83,7 +84,10 @@ impl Trials<'_> {
         if self.is_modern() {
             self.subscription().await;
         }
-        if FORM_SHAPE.row(self.revision, self.way.is_http()).is_some() {
+        if FORM_SHAPE
+            .row(self.ledger.revision, self.way.is_http())
+            .is_some()
+        {
             self.questions().await;
         }
         if self.way.is_http() {
@@ -91,17 +95,12 @@ impl Trials<'_> {
         }
     }
 
-    pub(crate) fn turn_to(&mut self, revision: Revision) {
-        self.revision = revision;
-        self.ledger.turn_to(revision);
-    }
-
     fn judge(&mut self, seen: &Reply, verdicts: impl IntoIterator<Item = (Rule, bool)>) {
         self.ledger.judge(seen, verdicts);
     }
 
     fn is_modern(&self) -> bool {
-        self.revision.era() == Era::Modern
+        self.ledger.revision.era() == Era::Modern
     }
 
     fn newest_with_handshake(&self) -> Option<Revision> {
@@ -116,24 +115,26 @@ impl Trials<'_> {
         }
     }
 
-    fn open(&self) -> Option<Probe> {
+    fn open(&self, capabilities: Value) -> Option<Probe> {
         let is_lost = self.bounds.patience.lost().is_some();
         // An earlier step has shown that it starts.
-        let opened = (!is_lost).then(|| self.way.open(self.bounds, self.revision, json!({})));
-        opened?.ok()
+        let open = || {
+            self.way
+                .open(self.bounds, self.ledger.revision, capabilities)
+        };
+        (!is_lost).then(open)?.ok()
     }
 
     async fn begin(&mut self, capabilities: Value) -> Option<Conversation<'_>> {
-        let mut probe = self
-            .way
-            .open(self.bounds, self.revision, capabilities)
-            .ok()?;
+        let mut probe = self.open(capabilities)?;
         let greeting = probe.greet().await;
         if greeting.result().is_null() {
             return None;
         }
         if !self.is_modern() {
-            probe.initialized().await;
+            let message = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
+            let sent = ProbeRequest::message(&message, Wait::Nothing);
+            probe.send(sent).await;
         }
         Some(Conversation {
             trials: Trials {
@@ -141,7 +142,6 @@ impl Trials<'_> {
                 ..*self
             },
             probe,
-            offered: greeting.result()["capabilities"].clone(),
             greeting,
             listed: Vec::new(),
         })
@@ -190,13 +190,17 @@ impl Trials<'_> {
             Some(asked) => (&asked.during, json!({"method": asked.method}).to_string()),
             None => (&since.sent, String::new()),
         };
-        self.ledger.judge_part(rule, asked.is_none(), sent, &part);
+        self.ledger.judge_part(rule, asked.is_none(), sent, part);
     }
 }
 
 impl Conversation<'_> {
+    fn offered(&self) -> &Value {
+        &self.greeting.result()["capabilities"]
+    }
+
     fn has(&self, capability: &str) -> bool {
-        self.offered[capability].is_object()
+        self.offered()[capability].is_object()
     }
 
     fn tool(&self, name: &str) -> &Value {
@@ -231,11 +235,11 @@ impl Conversation<'_> {
         let closed = self.probe.close().await;
         let (ledger, sent) = (&mut self.trials.ledger, &greeting.sent);
         let noise = closed.noise.join("\n");
-        ledger.judge_part(NOISE, noise.is_empty(), sent, &noise);
+        ledger.judge_part(NOISE, noise.is_empty(), sent, noise);
         if let Some(is_by_itself) = closed.is_by_itself {
             let seconds = closed.allowed.as_secs_f64();
             let part = format!("the process went on for {seconds:.1} s, and was killed");
-            ledger.judge_part(PROMPT_EXIT, is_by_itself, sent, &part);
+            ledger.judge_part(PROMPT_EXIT, is_by_itself, sent, part);
         }
     }
 }

@@ -43,7 +43,7 @@ impl Trials<'_> {
                 let name = missing.name.clone();
                 return Err(UnknownName::Tool { name, listed });
             };
-            self.turn_to(revision);
+            self.ledger.revision = revision;
             // Some servers hide tools that ask questions from a client that cannot be asked.
             let Some(mut talk) = self.begin(asked_everything()).await else {
                 break;
@@ -69,7 +69,7 @@ impl Trials<'_> {
             return;
         };
         let mut kinds = ["tools", "prompts", "resources"].into_iter();
-        if let Some(kind) = kinds.find(|kind| talk.offered[kind]["listChanged"] == true) {
+        if let Some(kind) = kinds.find(|kind| talk.offered()[kind]["listChanged"] == true) {
             let params = json!({"notifications": {format!("{kind}ListChanged"): true}});
             let message = talk.probe.request("subscriptions/listen", params);
             let seen = talk.send(ProbeRequest::message(&message, Wait::Any)).await;

@@ -10,7 +10,7 @@ use super::{Conversation, LOG_LEVEL_KEY, Trials, asked_everything};
 use crate::{
     NamedTool,
     listed::Lists,
-    probe::{Reply, sampled},
+    probe::{Reply, answer_to},
     rules::*,
 };
 
@@ -81,15 +81,10 @@ impl Conversation<'_> {
         self.judge(seen, [(ROUND_SHAPE, has)]);
         let mut answers = Map::new();
         for (key, question) in questions.into_iter().flatten() {
-            let answer = match question["method"].as_str() {
-                Some("elicitation/create") => {
-                    self.question(seen, &question["params"]);
-                    Some(json!({"action": "decline"}))
-                }
-                Some("roots/list") => Some(json!({"roots": []})),
-                Some("sampling/createMessage") => Some(sampled()),
-                _ => None,
-            };
+            if question["method"] == "elicitation/create" {
+                self.question(seen, &question["params"]);
+            }
+            let answer = answer_to(&question["method"]);
             self.judge(seen, [(ROUND_QUESTIONS, answer.is_some())]);
             answers.extend(answer.map(|answer| (key.clone(), answer)));
         }
@@ -210,23 +205,4 @@ fn with_other_arguments(tool: &NamedTool) -> Option<NamedTool> {
     let text = texts.find(|value| value.is_string())?;
     *text = json!(format!("{}a", text.as_str().unwrap_or_default()));
     Some(other)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_changed_state_differs_in_one_character() {
-        for state in ["AAAAAAAAAAAA", "AQHSo1oP4rP7E-qCElYA", "ääääääääää"] {
-            let all = changed(state);
-            assert_eq!(all.len(), 2);
-            for other in all {
-                let pairs = state.chars().zip(other.chars());
-                assert_eq!(pairs.filter(|(a, b)| a != b).count(), 1, "{state} {other}");
-                assert_eq!(other.chars().last(), state.chars().last());
-            }
-        }
-        assert!(changed("short").is_empty());
-    }
 }

@@ -25,7 +25,7 @@ const MAX_SKILLS_READ: usize = 4;
 
 impl Conversation<'_> {
     pub(super) async fn skills(&mut self) {
-        let is_declared = self.offered["extensions"][SKILLS_EXTENSION].is_object();
+        let is_declared = self.offered()["extensions"][SKILLS_EXTENSION].is_object();
         if !self.is_modern() || !is_declared {
             return;
         }

@@ -3,7 +3,11 @@
 use std::time::Duration;
 
 use askback::Revision;
-use askback_check::{Measure, NamedTool, Scope, UnknownName, report::listed, rules};
+use askback_check::{
+    Measure, NamedTool, Scope, UnknownName,
+    report::{Report, listed},
+    rules,
+};
 use askback_host::{
     page::{Style, out},
     signals::Held,
@@ -99,25 +103,27 @@ pub async fn run(mut args: CheckArgs, outcome: &mut Outcome) -> Result<(), Error
         ));
     }
     let held = Held::interrupts();
-    let checking = askback_check::check(&way, &bounds, &scope, note, interrupt());
-    let report = timeout(WHOLE, checking).await.map_err(|_| {
-        let seconds = WHOLE.as_secs();
-        let words = words!("the check of the server did not finish within {} s", seconds);
-        Error::new(Kind::Connection, words).hint(
-            "Try one revision at a time with --protocol, or wait less for each answer with --timeout.",
-        )
-    })?;
+    let mut report = Report::new(way.is_http());
+    let checking = askback_check::check(&way, &bounds, &scope, note, &mut report);
+    let done = tokio::select! {
+        biased;
+        done = timeout(WHOLE, checking) => Some(done.map_err(|_| unfinished())?),
+        () = interrupt() => None,
+    };
     drop(held);
-    let report = report.map_err(misnamed)?;
+    match done {
+        Some(done) => done.map_err(misnamed)?,
+        None => {
+            report.interrupt();
+            outcome.broken = Some(Kind::Interrupted);
+        }
+    }
     let measure = Measure {
         is_strict: args.strict,
         allowed: args.allow.into_iter().collect(),
     };
     outcome.tool_error = report.is_faulty(&measure);
     outcome.unauthorized = report.wants_sign_in;
-    if report.is_interrupted() {
-        outcome.broken = Some(Kind::Interrupted);
-    }
     if args.json {
         return print_as_json(&report.json(&measure));
     }
@@ -150,6 +156,17 @@ fn named(words: &[String]) -> Result<Vec<NamedTool>, Error> {
         });
     }
     Ok(tools)
+}
+
+fn unfinished() -> Error {
+    let seconds = WHOLE.as_secs();
+    let words = words!(
+        "the check of the server did not finish within {} s",
+        seconds
+    );
+    Error::new(Kind::Connection, words).hint(
+        "Try one revision at a time with --protocol, or wait less for each answer with --timeout.",
+    )
 }
 
 fn misnamed(misnamed: UnknownName) -> Error {

@@ -183,9 +183,7 @@ async fn answer(
             _ => None,
         }),
         () = nobody.notified() => {
-            let mut page = out::stderr_page();
-            page.line("askback: no page can be opened here, and no `askback answer` takes the question: Claude Code asks by itself");
-            out::tell(&mut page);
+            super::note("no page can be opened here, and no `askback answer` takes the question: Claude Code asks by itself");
             Ok(None)
         }
     }

@@ -20,7 +20,12 @@ pub mod wrap;
 
 use std::path::Path;
 
-use askback_host::{page::out, script::Script, text::given};
+use askback_host::{
+    page::out,
+    script::Script,
+    text::{Words, given},
+    words,
+};
 use serde::Serialize;
 use serde_json::value::RawValue;
 
@@ -51,4 +56,11 @@ fn as_json(result: &impl Serialize) -> Result<Box<RawValue>, Error> {
         // The result was read from JSON.
         Error::usage(given(error))
     })
+}
+
+/// Says something about the command on the standard error.
+fn note(words: impl Into<Words>) {
+    let mut page = out::stderr_page();
+    page.line(words!("askback: {}", words.into()));
+    out::tell(&mut page);
 }

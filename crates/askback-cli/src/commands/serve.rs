@@ -17,6 +17,7 @@ use askback_travel::{Itineraries, Options};
 use tokio::net::TcpListener;
 use tracing_subscriber::filter::LevelFilter;
 
+use super::note;
 use crate::{
     error::{Error, Kind},
     private_file,
@@ -209,12 +210,6 @@ pub(super) async fn termination() {
         }
     }
     std::future::pending::<()>().await;
-}
-
-fn note(words: impl Into<Words>) {
-    let mut page = out::stderr_page();
-    page.line(words!("askback: {}", words.into()));
-    out::tell(&mut page);
 }
 
 /// The folder for bookings, created if missing. Without one, bookings last as long as the server.

@@ -334,7 +334,7 @@ pub async fn run(mut args: TestArgs, outcome: &mut Outcome) -> Result<(), Error>
         while args.repeat.is_some() && args.trace.is_none() {
             ticks.tick().await;
             out::progress(&words!(
-                "{} of {} · {} failed",
+                "{} of {} runs, {} failed cases",
                 finished.get(),
                 times,
                 failed.get()

@@ -38,20 +38,13 @@ use askback_host::{
     host::Host,
     text,
 };
-use askback_host::{
-    page::out,
-    relay::Relay,
-    script::Script,
-    signals::Held,
-    text::{Words, given},
-    words,
-};
+use askback_host::{relay::Relay, script::Script, signals::Held, text::given, words};
 
 use clap::ValueEnum as _;
 use serde::Deserialize;
 
 use self::bundle::Bundle;
-use super::serve::termination;
+use super::{note, serve::termination};
 use crate::{
     environment,
     error::{Error, Kind, Outcome},
@@ -549,12 +542,6 @@ fn keep_model_keys(target: &mut Target) {
             command.withheld.push(name.to_owned());
         }
     }
-}
-
-fn note(words: impl Into<Words>) {
-    let mut page = out::stderr_page();
-    page.line(words!("askback: {}", words.into()));
-    out::tell(&mut page);
 }
 
 fn broken(error: std::io::Error) -> Error {

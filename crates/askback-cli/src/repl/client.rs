@@ -201,8 +201,8 @@ mod tests {
     // Shows RO-14.
     #[tokio::test(start_paused = true)]
     async fn a_shared_folder_that_goes_and_comes_is_noticed() {
-        let base = std::env::temp_dir().join(format!("askback-gone-{}", std::process::id()));
-        let folders = ["one", "two"].map(|name| base.join(name));
+        let base = tempfile::tempdir().expect("there is room");
+        let folders = ["one", "two"].map(|name| base.path().join(name));
         for folder in &folders {
             fs::create_dir_all(folder).expect("it is ours");
         }
@@ -219,16 +219,15 @@ mod tests {
         fs::create_dir(&folders[1]).expect("it is ours");
         let seen = folders_changed(shared, &mut there).await;
         assert_eq!(seen, [(two, true)]);
-        fs::remove_dir_all(&base).expect("it is ours");
     }
 
     #[test]
     fn folders_are_added_and_removed() {
-        let base = std::env::temp_dir().join(format!("askback-folders-{}", std::process::id()));
+        let temporary = tempfile::tempdir().expect("there is room");
+        let base = fs::canonicalize(temporary.path()).expect("it was made");
         for folder in ["home/a", "other"] {
             fs::create_dir_all(base.join(folder)).expect("it is ours");
         }
-        let base = fs::canonicalize(&base).expect("it was made");
         let words = |names: &str| -> Vec<String> {
             let names = names.split_whitespace();
             names
@@ -267,6 +266,5 @@ mod tests {
         check("", add("nowhere"), Err("No such file"));
         check("", remove("home"), Ok("other"));
         check("", Some(RootsAction::Clear), Ok(""));
-        fs::remove_dir_all(&base).expect("it is ours");
     }
 }

@@ -68,8 +68,8 @@ mod tests {
 
     #[test]
     fn lines_are_kept_without_secrets() {
-        let folder = std::env::temp_dir().join(format!("askback-history-{}", std::process::id()));
-        let history = History(Some(folder.join("history")));
+        let folder = tempfile::tempdir().expect("there is room");
+        let history = History(Some(folder.path().join("history")));
         assert_eq!(history.read().expect("there is none yet"), [""; 0]);
         for line in [
             "/call book to=Rome",
@@ -96,6 +96,5 @@ mod tests {
         }
         let kept = history.read().expect("it was written");
         assert_eq!((kept.len(), kept[0].as_str()), (KEPT, "/0"));
-        std::fs::remove_dir_all(folder).expect("it is ours");
     }
 }

@@ -115,34 +115,25 @@ impl CaseEnd {
     }
 }
 
-/// A list with a limit on its length and on its size.
-#[derive(Debug)]
-pub(super) struct BoundedList<T> {
-    all: Vec<T>,
+/// The questions of a case, and their size.
+#[derive(Debug, Default)]
+pub(super) struct CaseQuestions {
+    all: Vec<ObservedQuestion>,
     bytes: usize,
 }
 
-impl<T> BoundedList<T> {
-    /// Adds an element of this size if there is room.
-    pub(super) fn push(&mut self, one: T, bytes: usize) {
-        let bytes = self.bytes.saturating_add(bytes);
+impl CaseQuestions {
+    /// Adds a question if there is room.
+    pub(super) fn push(&mut self, asked: ObservedQuestion) {
+        let bytes = self.bytes.saturating_add(asked.bytes());
         if self.all.len() < MOST && bytes <= MOST_BYTES {
-            self.all.push(one);
+            self.all.push(asked);
             self.bytes = bytes;
         }
     }
 
-    pub(super) fn take(&mut self) -> Vec<T> {
+    pub(super) fn take(&mut self) -> Vec<ObservedQuestion> {
         std::mem::take(self).all
-    }
-}
-
-impl<T> Default for BoundedList<T> {
-    fn default() -> Self {
-        Self {
-            all: Vec::new(),
-            bytes: 0,
-        }
     }
 }
 
@@ -198,7 +189,7 @@ impl ObservedQuestion {
     }
 
     /// The size of the question, in bytes.
-    pub(super) fn bytes(&self) -> usize {
+    fn bytes(&self) -> usize {
         let request = match &self.request {
             QuestionRequest::Form(form) => serde_json::to_vec(form).map_or(0, |json| json.len()),
             QuestionRequest::Link(url) => url.len(),

@@ -15,7 +15,7 @@ use tokio::time::{Instant, timeout};
 use super::{
     expect::{Came, Mismatch},
     file::{Action, Case, ListKind, Revisions},
-    observe::{BoundedList, BriefEnd, CaseEnd, Observation, ObservedQuestion},
+    observe::{BriefEnd, CaseEnd, CaseQuestions, Observation, ObservedQuestion},
     player::{Player, PlayerHandle},
 };
 use crate::{
@@ -107,23 +107,8 @@ impl PlannedRun<'_> {
 struct Stage {
     session: Session,
     playing: PlayerHandle,
-    asked: Rc<RefCell<BoundedList<ObservedQuestion>>>,
+    asked: Rc<RefCell<CaseQuestions>>,
     revision: Option<Revision>,
-}
-
-struct OpeningError {
-    error: Error,
-    /// The pages that a user would have seen.
-    shown: Vec<Rows>,
-}
-
-impl From<Error> for OpeningError {
-    fn from(error: Error) -> Self {
-        Self {
-            error,
-            shown: Vec::new(),
-        }
-    }
 }
 
 impl<'b> Runner<'b> {
@@ -147,30 +132,19 @@ impl<'b> Runner<'b> {
         // A revision that could not connect, and why, so that it is not tried for each case.
         let mut unreachable: Option<(Option<Revision>, Error)> = None;
         for &planned in planned {
-            let began = Instant::now();
-            let broken = unreachable
+            let known = unreachable
                 .as_ref()
                 .filter(|(revision, _)| *revision == planned.revision);
-            let run = if let Some((_, why)) = broken {
-                CaseRun::without(planned, Verdict::Broken(why.clone()))
-            } else {
-                match self.run_case(planned, &mut shared).await {
-                    Ok(run) => run,
-                    Err(OpeningError { error, .. })
-                        if matches!(error.kind, Kind::Interrupted | Kind::Usage) =>
-                    {
-                        return Err(error);
-                    }
-                    Err(OpeningError { error, shown }) => {
-                        unreachable = Some((planned.revision, error.clone()));
-                        CaseRun {
-                            took: began.elapsed(),
-                            shown,
-                            ..CaseRun::without(planned, Verdict::Broken(error))
-                        }
-                    }
-                }
+            let run = match known {
+                Some((_, why)) => CaseRun::without(planned, why.clone()),
+                None => self.run_case(planned, &mut shared).await?,
             };
+            if let (Verdict::Broken(error), None) = (&run.verdict, &run.ended) {
+                if matches!(error.kind, Kind::Interrupted | Kind::Usage) {
+                    return Err(error.clone());
+                }
+                unreachable = Some((planned.revision, error.clone()));
+            }
             done(&run)?;
             runs.push(run);
         }
@@ -185,7 +159,7 @@ impl<'b> Runner<'b> {
         &self,
         planned: PlannedRun<'a>,
         shared: &mut Option<Stage>,
-    ) -> Result<CaseRun<'a>, OpeningError> {
+    ) -> Result<CaseRun<'a>, Error> {
         if let Some(stage) = shared.take_if(|stage| stage.revision != planned.revision) {
             stage.session.close().await;
         }
@@ -193,7 +167,18 @@ impl<'b> Runner<'b> {
         let mut stage = match shared.take_if(|_| !is_fresh) {
             Some(stage) => stage,
             None => {
-                let mut stage = self.open(planned).await?;
+                let began = Instant::now();
+                let (player, playing) = Player::new(planned.case, self.args.limits());
+                let mut stage = match self.open(planned, player, playing.clone()).await {
+                    Ok(stage) => stage,
+                    Err(error) => {
+                        return Ok(CaseRun {
+                            took: began.elapsed(),
+                            shown: playing.shown(),
+                            ..CaseRun::without(planned, error)
+                        });
+                    }
+                };
                 if let Some(failed) = self.set_up(&mut stage, planned).await? {
                     stage.session.close().await;
                     return Ok(failed);
@@ -214,7 +199,7 @@ impl<'b> Runner<'b> {
         &self,
         stage: &mut Stage,
         planned: PlannedRun<'a>,
-    ) -> Result<Option<CaseRun<'a>>, OpeningError> {
+    ) -> Result<Option<CaseRun<'a>>, Error> {
         for case in self.before {
             let run = stage.run(PlannedRun { case, ..planned }).await?;
             let verdict = match run.verdict {
@@ -235,16 +220,7 @@ impl<'b> Runner<'b> {
         Ok(None)
     }
 
-    async fn open(&self, planned: PlannedRun<'_>) -> Result<Stage, OpeningError> {
-        let (player, playing) = Player::new(planned.case, self.args.limits());
-        let opened = self.open_before(planned, player, playing.clone()).await;
-        opened.map_err(|error| OpeningError {
-            error,
-            shown: playing.shown(),
-        })
-    }
-
-    async fn open_before(
+    async fn open(
         &self,
         planned: PlannedRun<'_>,
         player: Player,
@@ -268,12 +244,11 @@ impl<'b> Runner<'b> {
             let host = &mut session.host;
             host.change(Change::Shared(host.chosen(), roots));
         }
-        let asked = Rc::new(RefCell::new(BoundedList::default()));
+        let asked = Rc::<RefCell<CaseQuestions>>::default();
         let noted = Rc::clone(&asked);
         session.host.note(move |question, reply| {
             if let Some(asked) = ObservedQuestion::of(question, reply) {
-                let bytes = asked.bytes();
-                noted.borrow_mut().push(asked, bytes);
+                noted.borrow_mut().push(asked);
             }
         });
         // With this feature, results are checked against the known output schemas.
@@ -291,10 +266,11 @@ impl<'b> Runner<'b> {
 }
 
 impl<'a> CaseRun<'a> {
-    fn without(planned: PlannedRun<'a>, verdict: Verdict) -> Self {
+    /// A case whose server cannot be reached.
+    fn without(planned: PlannedRun<'a>, error: Error) -> Self {
         Self {
             planned,
-            verdict,
+            verdict: Verdict::Broken(error),
             took: Duration::ZERO,
             asked: Vec::new(),
             shown: Vec::new(),

@@ -377,19 +377,6 @@ mod tests {
         }
     }
 
-    fn target(args: &[String]) -> Target {
-        Target {
-            name: "it".to_owned(),
-            reach: Reach::Start(Command {
-                program: "/bin/sh".to_owned(),
-                args: args.to_vec(),
-                ..Command::default()
-            }),
-            file: None,
-            is_told: false,
-        }
-    }
-
     #[test]
     fn only_a_yes_is_a_yes() {
         #[track_caller]
@@ -415,7 +402,10 @@ mod tests {
     fn what_is_agreed_to_is_named_last() {
         #[track_caller]
         fn check(args: &[String]) {
-            let target = target(args);
+            let target = Target {
+                name: "it".to_owned(),
+                ..Target::child("/bin/sh", args)
+            };
             let mut page = page();
             found().question(&target, &Names::default(), &mut page);
             let mut out = Vec::new();
@@ -556,8 +546,7 @@ mod tests {
             let target = Target {
                 name: "it\n".to_owned(),
                 reach,
-                file: None,
-                is_told: false,
+                ..Target::child("", &[])
             };
             let mut page = page();
             found.question(&target, &Names::default(), &mut page);

@@ -127,12 +127,50 @@ fn what_a_process_does_instead_of_answering_is_told() {
         "start",
         &["exited (code 7)", "no key", "What it said is above."],
     );
-    let python = "echo \"ModuleNotFoundError: No module named 'fastmcp'\" >&2; exit 1";
-    fails_at(
-        sh("module", python),
-        "start",
-        &["No module named", "Python does not find a module"],
-    );
+    let trace = "Traceback (most recent call last):\n  File \"s.py\", line 1, in <module>\n    ";
+    let early = "No module named 'a', so there are no colours\n";
+    for (number, (said, known)) in [
+        (
+            "ModuleNotFoundError: No module named 'fastmcp'".to_owned(),
+            "Python does not find a module",
+        ),
+        (
+            format!("{trace}import a\nModuleNotFoundError: No module named 'a'"),
+            "does not find a module",
+        ),
+        (
+            "    def f(:\n          ^\nSyntaxError: invalid syntax".to_owned(),
+            "has a syntax error",
+        ),
+        (
+            "node:a:1228\nError: Cannot find module '/a/index.js'\n    at a".to_owned(),
+            "Node.js does not find",
+        ),
+        (
+            "No module named 'a.b'; 'a' is not a package".to_owned(),
+            "has the name of a package",
+        ),
+        // The last error ended the process.
+        (
+            format!("{early}KeyError: 'API_TOKEN'"),
+            "variable of the environment",
+        ),
+        // Earlier output of the program did not end it.
+        (
+            format!("{early}{trace}raise Sorry('KeyError')\nSorry: out of luck"),
+            "What it said is above.",
+        ),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let script = ["--", "sh", "-c", "printf '%s\n' \"$0\" >&2; exit 1", &said];
+        fails_at(
+            doctor(&format!("known-{number}"), &script),
+            "start",
+            &[known],
+        );
+    }
     let web = "echo 'INFO: Uvicorn running on http://127.0.0.1:8000' >&2; sleep 60";
     fails_at(
         sh("uvicorn", web),

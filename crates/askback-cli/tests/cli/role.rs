@@ -87,6 +87,10 @@ fn one_revision_is_spoken() {
         &["--as", "codex,cline"],
         "codex and cline are two clients; name one",
     );
+    check(
+        &["--as", "2025-06-18,no-url,2025-11-25"],
+        "2025-06-18 and 2025-11-25 are two revisions; name one",
+    );
 }
 
 #[test]

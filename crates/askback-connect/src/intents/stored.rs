@@ -155,9 +155,10 @@ mod tests {
         VaultStore, WrappedKey,
     };
 
-    async fn vault(settings: VaultSettings) -> (Arc<dyn VaultStore>, Vault) {
+    async fn vault() -> (Arc<dyn VaultStore>, Vault) {
         let store: Arc<dyn VaultStore> = Arc::new(SqliteVault::in_memory().expect("a store"));
         let keys = LocalKeys::new(KeyRing::new(Key::new(&[7; 32])));
+        let settings = VaultSettings::default();
         let opened = Vault::open(Arc::clone(&store), Arc::new(keys), settings);
         let vault = opened.await.expect("a vault");
         (store, vault)
@@ -182,7 +183,7 @@ mod tests {
     #[tokio::test]
     async fn an_intent_with_a_changed_column_does_not_open() {
         const ID: IntentId = IntentId([1; 16]);
-        let (store, vault) = vault(VaultSettings::default()).await;
+        let (store, vault) = vault().await;
         let intent = Intent::new(ID, ada(Some("t")), None, page(), vault.now());
         assert!(intent.add(&vault).await.expect("an intent"));
         let read = async || {
@@ -288,7 +289,7 @@ mod tests {
             title: "GitHub".to_owned(),
         };
         for (purpose, is_busy) in [(account, true), (secret, false)] {
-            let (store, vault) = vault(VaultSettings::default()).await;
+            let (store, vault) = vault().await;
             let (holder, id, now) = (ada(None), IntentId([1; 16]), vault.now());
             let mut intent = Intent::new(id, holder.clone(), None, purpose, now);
             assert!(intent.add(&vault).await.expect("an intent"));
@@ -309,31 +310,6 @@ mod tests {
             let done = intent.settle(&vault, Stage::Done, None, AuditEvent::Connected);
             done.await.expect("the intent is written");
             assert!(!busy(now).await);
-        }
-    }
-
-    #[tokio::test]
-    async fn as_many_closed_intents_are_kept_as_the_settings_say() {
-        for closed in [1, 3] {
-            let settings = VaultSettings {
-                closed_intents: closed,
-                ..VaultSettings::default()
-            };
-            let (store, vault) = vault(settings).await;
-            let ids = (0..6).map(|number| IntentId([number; 16]));
-            for id in ids.clone() {
-                let mut intent = Intent::new(id, ada(None), None, page(), vault.now());
-                assert!(intent.add(&vault).await.expect("an intent"));
-                let declined = intent.step(&vault, AuditEvent::Declined, Intent::decline);
-                assert!(declined.await.expect("the intent is written"));
-            }
-            let mut kept = 0;
-            for id in ids {
-                let found = store.list::<IntentRow>(Filter::id(id.row())).await;
-                kept += found.expect("a store").len();
-            }
-            // The last close came after the last add.
-            assert_eq!(kept, closed + 1);
         }
     }
 }

@@ -41,7 +41,7 @@ impl PageRequest<'_> {
             true => self.visit().await?,
             false => Some(consented.visitor.clone()),
         };
-        let same = visit.filter(|visit| visit.id == consented.visit);
+        let same = visit.filter(|visit| visit.id == consented.visitor.id);
         let Some(visit) = same else {
             self.refused_callback(Some(&consented.visitor), provider)
                 .await?;

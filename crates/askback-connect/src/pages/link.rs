@@ -18,7 +18,6 @@ use crate::vault::{AuditEvent, Grant, VaultError};
 #[derive(Serialize, Deserialize)]
 pub(super) struct PendingConsent {
     pub(super) link: String,
-    pub(super) visit: [u8; 16],
     pub(super) pending: ConnectionRequest,
     /// The user, for pages that are identified by the secret in their path.
     pub(super) visitor: Visit,
@@ -212,7 +211,6 @@ impl PageRequest<'_> {
         let (url, pending) = begun.map_err(VaultError::store)?;
         let consented = PendingConsent {
             link: intent.id.to_string(),
-            visit: visit.id,
             pending: pending.0,
             visitor: visit.clone(),
         };

@@ -160,8 +160,17 @@ impl ThirdParty {
         asked: &Scopes,
         kept: &Scopes,
     ) -> Result<AccountGrant, ConnectError> {
-        let described = self.described(fetcher, &tokens, asked, kept).await;
-        let (account, granted, missing) = match described {
+        let inner = &self.inner;
+        let described = async {
+            let granted = inner
+                .rules
+                .granted(&asked.union(kept)?, tokens.scopes.as_ref())?;
+            let missing = ScopeRules::missing(asked, &granted)?;
+            let account = inner.account.of_tokens(fetcher, &tokens).await;
+            let account = account.map_err(|why| self.unnamed(why))?;
+            Ok::<_, ConnectError>((account, granted, missing))
+        };
+        let (account, granted, missing) = match described.await {
             Ok(described) => described,
             Err(why) => {
                 return Err(ConnectError::Incomplete {
@@ -181,22 +190,6 @@ impl ThirdParty {
                 connected: Box::new(connected),
             }),
         }
-    }
-
-    async fn described(
-        &self,
-        fetcher: &Fetcher,
-        tokens: &Tokens,
-        asked: &Scopes,
-        kept: &Scopes,
-    ) -> Result<(AccountIdentity, Scopes, Scopes), ConnectError> {
-        let inner = &self.inner;
-        let all = asked.union(kept)?;
-        let granted = inner.rules.granted(&all, tokens.scopes.as_ref())?;
-        let missing = ScopeRules::missing(asked, &granted)?;
-        let account = inner.account.of_tokens(fetcher, tokens).await;
-        let account = account.map_err(|why| self.unnamed(why))?;
-        Ok((account, granted, missing))
     }
 
     fn said_no(&self, error: AuthorizationError) -> ConnectError {

@@ -21,7 +21,9 @@ const TENANT: &str = "{tenant}";
 pub(super) struct Entry {
     pub(super) preset: Option<String>,
     title: Option<String>,
-    pub(super) page: Option<String>,
+    /// Where an operator registers a client.
+    #[serde(rename = "page")]
+    _page: Option<String>,
     pub(super) client_id: Option<String>,
     pub(super) client_secret: Option<SecretPlace>,
     pub(super) api_key: Option<KeyEntry>,

@@ -56,8 +56,6 @@ pub enum BadProvidersFile {
 
 const SCOPE_WORDS: &str = "scope_words";
 
-type Variables<'a> = &'a (dyn Fn(&str) -> Option<String> + Sync);
-
 impl Providers {
     /// Reads a TOML file with one table for each provider.
     ///
@@ -107,16 +105,7 @@ impl Providers {
             why,
         })?;
         let text = Secret::new(text);
-        let variables = |name: &str| std::env::var(name).ok();
-        Self::from_text(fetcher, text.expose(), path, &variables).await
-    }
-
-    async fn from_text(
-        fetcher: Fetcher,
-        text: &str,
-        path: &Path,
-        variables: Variables<'_>,
-    ) -> Result<Self, BadProvidersFile> {
+        let text = text.expose();
         let unread = |error: toml::de::Error, why: String| {
             let before = text.get(..error.span().map_or(0, |span| span.start));
             BadProvidersFile::Line {
@@ -148,7 +137,7 @@ impl Providers {
             let own = tables.remove(&name);
             let read = async {
                 let entry = filled(&name, entry, own)?;
-                let party = party(providers.fetcher(), &name, &entry, path, variables).await?;
+                let party = party(providers.fetcher(), &name, &entry, path).await?;
                 let with = providers.clone().with(party);
                 with.map_err(|why| Fault { key: None, why })
             };
@@ -191,14 +180,13 @@ async fn party(
     name: &str,
     entry: &Entry,
     path: &Path,
-    variables: Variables<'_>,
 ) -> Result<ThirdParty, Fault> {
     let why = match (&entry.api_key, &entry.client_id) {
         (Some(key), None) => return entry.key_party(name, key),
         (None, Some(id)) => {
             let mut client = RegisteredClient::new(id);
             if let Some(place) = &entry.client_secret {
-                let secret = secret(place, path, variables);
+                let secret = secret(place, path);
                 let wrong = |why: String| Fault::of(name, Some("client_secret"), &why);
                 client = client.with_secret(secret.map_err(wrong)?);
             }
@@ -210,7 +198,7 @@ async fn party(
     Err(Fault::of(name, None, why))
 }
 
-fn secret(place: &SecretPlace, path: &Path, variables: Variables<'_>) -> Result<Secret, String> {
+fn secret(place: &SecretPlace, path: &Path) -> Result<Secret, String> {
     let secret = match place {
         SecretPlace::File { file } => {
             let folder = path.parent().unwrap_or(Path::new("."));
@@ -230,8 +218,8 @@ fn secret(place: &SecretPlace, path: &Path, variables: Variables<'_>) -> Result<
                 "the secret is written into the file: write \"${NAME}\" for a variable of the environment, or \
                  { file = \"…\" }",
             )?;
-            let value = variables(name);
-            Secret::new(value.ok_or_else(|| format!("the variable {name} is not set"))?)
+            let value = std::env::var(name);
+            Secret::new(value.map_err(|_| format!("the variable {name} is not set"))?)
         }
     };
     match secret.expose().is_empty() {
@@ -294,6 +282,3 @@ fn check_mode(found: &std::fs::Metadata, path: &Path) -> io::Result<()> {
 fn check_mode(_: &std::fs::Metadata, _: &Path) -> io::Result<()> {
     Ok(())
 }
-
-#[cfg(test)]
-mod tests;

@@ -373,13 +373,8 @@ impl Inner {
         let mut fitting = wanted.among(records)?;
         fitting.retain(fits);
         // Sorted by id.
-        let first = match fitting.len() {
-            0 | 1 => 0,
-            _ => {
-                let is_good = |record: &VaultRecord| !self.needs_person(record);
-                fitting.iter().position(is_good).unwrap_or_default()
-            }
-        };
+        let is_good = |record: &VaultRecord| !self.needs_person(record);
+        let first = fitting.iter().position(is_good).unwrap_or_default();
         let found = fitting.into_iter().nth(first);
         found.ok_or(VaultError::NotConnected)
     }

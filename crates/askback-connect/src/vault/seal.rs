@@ -2,7 +2,7 @@
 //!
 //! | bytes | what |
 //! |---|---|
-//! | 1 | format version, now 1 |
+//! | 1 | format version, now 2 |
 //! | 1 | algorithm: 1 is AES-256-GCM-SIV with HKDF-SHA-256 |
 //! | 8 | [`KeyId`] of the key that this one is derived from |
 //! | 16 | salt |
@@ -14,13 +14,13 @@
 
 use aes_gcm_siv::{Aes256GcmSiv, KeyInit, aead::AeadInOut};
 use askback_core::ask::keys::{Key, KeyId};
+use askback_sql::Value;
 use zeroize::Zeroizing;
 
-use sha2::{Digest, Sha256};
-
-use super::account::{AccountKey, AccountState, Holder};
+use super::account::AccountKey;
 use super::error::{VaultError, entropy};
-use super::store::{IntentRow, SealedSecrets, VaultRecord};
+use super::sql::{ToColumns, values};
+use super::store::{IntentRow, VaultRecord};
 
 /// The place of a secret. It opens only for an equal place.
 #[derive(Clone, Copy)]
@@ -51,7 +51,7 @@ impl Column {
     }
 }
 
-const VERSION: u8 = 1;
+const VERSION: u8 = 2;
 const ALGORITHM: u8 = 1;
 const SALT: usize = 16;
 const NONCE: usize = 12;
@@ -124,31 +124,20 @@ fn nonce(header: &[u8; HEADER]) -> [u8; NONCE] {
     nonce
 }
 
-/// Each text has its length before it, and each optional one a flag, so that no two places have the same encoding. Salt
-/// and nonce are bound by their use.
+/// The columns of a place, as the database has them. Each has its type before it, and a text its length, so that no two
+/// places have the same encoding. Salt and nonce are bound by their use.
 fn associated_data(header: &[u8; HEADER], place: Place<'_>) -> Vec<u8> {
-    let mut out = Vec::with_capacity(256);
-    out.extend(&header[..10]);
-    match place {
+    let (kind, columns) = match place {
         Place::Column(account, column) => {
-            out.push(1);
-            write_account(&mut out, account);
             let column = match column {
                 Column::Access => "access",
                 Column::Refresh => "refresh",
                 Column::ApiKey => "api key",
             };
-            write_text(&mut out, column);
+            (1, values(&[account, &column.to_owned()]))
         }
-        Place::TenantKey(tenant, id) => {
-            out.push(2);
-            write_optional(&mut out, tenant);
-            out.extend(id.0);
-        }
-        Place::Cookie(name) => {
-            out.push(3);
-            write_text(&mut out, name);
-        }
+        Place::TenantKey(tenant, id) => (2, values(&[&tenant, &id])),
+        Place::Cookie(name) => (3, values(&[&name.to_owned()])),
         // Without `..`: a new column must be written here, or be altered unseen.
         Place::Intent(IntentRow {
             id,
@@ -160,14 +149,9 @@ fn associated_data(header: &[u8; HEADER], place: Place<'_>) -> Vec<u8> {
             is_open,
             body: _,
         }) => {
-            out.push(4);
-            out.extend(id);
-            write_holder(&mut out, holder);
-            write_text(&mut out, provider);
-            for number in [*expires, *busy_until, *version] {
-                write_number(&mut out, number);
-            }
-            out.push((*is_open).into());
+            let parts: [&dyn ToColumns; 7] =
+                [id, holder, provider, expires, busy_until, version, is_open];
+            (4, values(&parts))
         }
         Place::Record(VaultRecord {
             account,
@@ -178,66 +162,28 @@ fn associated_data(header: &[u8; HEADER], place: Place<'_>) -> Vec<u8> {
             obtained,
             expires,
             is_api_key,
-            // The proof is under this key.
-            sealed:
-                SealedSecrets {
-                    key: _,
-                    access,
-                    refresh,
-                },
+            sealed,
             proof: _,
             lease: _,
         }) => {
-            out.push(5);
-            write_account(&mut out, account);
-            write_text(&mut out, name);
-            let (state, until, failures) = match *state {
-                AccountState::Active => (0, 0, 0),
-                AccountState::CoolingDown { until, failures } => (1, until, failures),
-                AccountState::NeedsReconnect => (2, 0, 0),
-                AccountState::Replaced { until } => (3, until, 0),
-                AccountState::Reconnected { until } => (4, until, 0),
-                AccountState::Revoking => (5, 0, 0),
-            };
-            out.push(state);
-            write_text(&mut out, &scopes.to_string());
-            let expiry = expires.unwrap_or_default();
-            for number in [*version, until, failures.into(), *obtained, expiry] {
-                write_number(&mut out, number);
-            }
-            out.push(expires.is_some().into());
-            out.push((*is_api_key).into());
-            out.extend(Sha256::digest(access));
-            out.push(refresh.is_some().into());
-            out.extend(Sha256::digest(refresh.as_deref().unwrap_or_default()));
+            let when: [&dyn ToColumns; 3] = [version, obtained, expires];
+            let parts: [&dyn ToColumns; 6] = [account, name, state, scopes, is_api_key, sealed];
+            (5, values(&[&when[..], &parts].concat()))
         }
+    };
+    let mut out = Vec::with_capacity(256);
+    out.extend(&header[..10]);
+    out.push(kind);
+    for column in columns {
+        let (kind, bytes) = match column {
+            Value::Null => (0, Vec::new()),
+            Value::Number(number) => (1, number.to_be_bytes().to_vec()),
+            Value::Text(text) => (2, text.into_bytes()),
+            Value::Bytes(bytes) => (3, bytes),
+        };
+        out.push(kind);
+        out.extend((bytes.len() as u64).to_be_bytes());
+        out.extend(bytes);
     }
     out
-}
-
-fn write_account(out: &mut Vec<u8>, account: &AccountKey) {
-    write_holder(out, &account.holder);
-    write_text(out, &account.provider);
-    write_text(out, &account.account);
-}
-
-fn write_holder(out: &mut Vec<u8>, holder: &Holder) {
-    write_optional(out, holder.tenant.as_deref());
-    write_optional(out, holder.issuer.as_deref());
-    write_text(out, &holder.subject);
-}
-
-/// Databases store signed numbers, so larger numbers are read back as `i64::MAX`.
-fn write_number(out: &mut Vec<u8>, number: u64) {
-    out.extend(number.min(i64::MAX as u64).to_be_bytes());
-}
-
-fn write_optional(out: &mut Vec<u8>, text: Option<&str>) {
-    out.push(text.is_some().into());
-    write_text(out, text.unwrap_or_default());
-}
-
-fn write_text(out: &mut Vec<u8>, text: &str) {
-    out.extend((text.len() as u64).to_be_bytes());
-    out.extend(text.bytes());
 }

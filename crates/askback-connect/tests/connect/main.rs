@@ -19,6 +19,8 @@ mod pages;
 mod place;
 #[cfg(all(unix, feature = "postgres"))]
 mod postgres;
+mod presets;
+mod providers_file;
 mod renewal;
 mod requests;
 mod secrecy;

@@ -96,7 +96,7 @@ pub async fn matrix(
         })
         .collect();
     let mut runs = BTreeMap::new();
-    let all: Vec<_> = calls.iter().map(|(_, case)| in_newest(case)).collect();
+    let all: Vec<_> = calls.iter().map(|(_, case)| planned(case, None)).collect();
     for run in play(target, args, before, &all, RunKey::Everything).await? {
         if let run::Verdict::Broken(_) = run.verdict {
             broken(&run);
@@ -104,7 +104,9 @@ pub async fn matrix(
         runs.insert((RunKey::Everything, run.planned.case.name.as_str()), run);
     }
     let older = runs.values().filter(|run| asks_in_older(run));
-    let older: Vec<_> = older.map(|run| in_older(run.planned.case)).collect();
+    let older: Vec<_> = older
+        .map(|run| planned(run.planned.case, Some(older::REVISION)))
+        .collect();
     for run in play(target, args, before, &older, RunKey::Older).await? {
         if !run.asked.is_empty() {
             runs.insert((RunKey::Older, run.planned.case.name.as_str()), run);
@@ -119,11 +121,9 @@ pub async fn matrix(
             .into_iter()
             .filter(|key| !runs.contains_key(&(*key, case.name.as_str())))
         {
-            let planned = match key {
-                RunKey::Nothing if is_older(&runs, case) => in_older(case),
-                _ => in_newest(case),
-            };
-            more.entry(key).or_default().push(planned);
+            let is_older = key == RunKey::Nothing && is_older(&runs, case);
+            let revision = is_older.then_some(older::REVISION);
+            more.entry(key).or_default().push(planned(case, revision));
         }
     }
     for (key, planned) in more {
@@ -150,19 +150,11 @@ pub async fn matrix(
 
 type Runs<'a> = BTreeMap<(RunKey, &'a str), CaseRun<'a>>;
 
-/// Plans a run in the newest revision of the server.
-fn in_newest(case: &Case) -> PlannedRun<'_> {
+/// Plans a run in this revision, or else in the newest of the server.
+fn planned(case: &Case, revision: Option<Revision>) -> PlannedRun<'_> {
     PlannedRun {
         case,
-        revision: None,
-        number: None,
-    }
-}
-
-fn in_older(case: &Case) -> PlannedRun<'_> {
-    PlannedRun {
-        case,
-        revision: Some(older::REVISION),
+        revision,
         number: None,
     }
 }

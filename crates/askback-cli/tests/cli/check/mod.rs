@@ -6,6 +6,8 @@ mod agency;
 mod answered;
 #[cfg(unix)]
 mod asking;
+#[cfg(unix)]
+mod entries;
 // The filters need GNU sed.
 #[cfg(target_os = "linux")]
 mod filtered;

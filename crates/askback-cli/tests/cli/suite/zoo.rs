@@ -164,8 +164,8 @@ fn a_terminal_shows_how_far_a_repeated_suite_is() {
         .env("TERM", "xterm-256color");
     let mut terminal = Terminal::start(command, 80);
     terminal
-        .until("0 of 2 · 0 failed")
-        .until("1 of 2 · 1 failed")
+        .until("0 of 2 runs, 0 failed cases")
+        .until("1 of 2 runs, 1 failed cases")
         .until("0 passed, 2 failed");
     assert_eq!(terminal.ended(), Some(1));
 }

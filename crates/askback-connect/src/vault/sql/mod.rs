@@ -17,5 +17,6 @@ pub use change::Change;
 pub use filter::Filter;
 #[cfg(feature = "postgres")]
 pub use postgres::PostgresVault;
+pub(super) use rows::{ToColumns, values};
 #[cfg(feature = "sqlite")]
 pub use sqlite::SqliteVault;

@@ -336,7 +336,7 @@ impl FromColumns for AuditRecord {
     }
 }
 
-pub(super) fn values(parts: &[&dyn ToColumns]) -> Vec<Value> {
+pub(in crate::vault) fn values(parts: &[&dyn ToColumns]) -> Vec<Value> {
     let mut values = Vec::new();
     for part in parts {
         part.write(&mut values);

@@ -2,7 +2,7 @@ use askback_sql::Schema;
 
 pub(super) const SCHEMA: Schema = Schema {
     name: "vault",
-    version: 10,
+    version: 11,
     tables: |dialect| dialect.write(TABLES),
     remedy: "move them away to begin with an empty vault, in which users connect their accounts again",
 };
@@ -118,7 +118,7 @@ mod tests {
         let digest = Sha256::digest(TABLES);
         let digest = u64::from_be_bytes(*digest.first_chunk().expect("32 bytes"));
         assert!(
-            (SCHEMA.version, digest) == (10, 0xf33c_db46_a086_8845),
+            (SCHEMA.version, digest) == (11, 0xf33c_db46_a086_8845),
             "the tables changed: raise `version`, and write it and {digest:#018x} here",
         );
     }
