@@ -316,8 +316,8 @@ async fn an_error_of_a_database_in_use_names_its_file() {
 fn a_file_of_another_version_is_refused() {
     for (version, remedy) in [
         (-1, "move them away"),
-        (9, "move them away"),
-        (11, "update the program"),
+        (10, "move them away"),
+        (12, "update the program"),
     ] {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("vault.db");
@@ -326,7 +326,7 @@ fn a_file_of_another_version_is_refused() {
         let made: i64 = connection
             .query_row("SELECT version FROM askback_schemas", [], |row| row.get(0))
             .unwrap();
-        assert_eq!(made, 10);
+        assert_eq!(made, 11);
         let set = "UPDATE askback_schemas SET version = ?1";
         connection.execute(set, [version]).unwrap();
         drop(connection);
