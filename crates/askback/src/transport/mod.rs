@@ -102,6 +102,10 @@ enum Incoming {
     /// Filled by another task, or in memory by the other end.
     Queue {
         messages: mpsc::Receiver<QueuedMessage<Vec<u8>>>,
+        #[cfg_attr(
+            not(any(feature = "client", feature = "server")),
+            expect(dead_code, reason = "only they borrow messages")
+        )]
         message: Vec<u8>,
         /// The task that reads; `None` in memory.
         reader: Option<AbortHandle>,
@@ -215,6 +219,7 @@ impl Receiver {
         })
     }
 
+    #[cfg(any(feature = "client", feature = "server"))]
     pub(crate) fn poll_receive(&mut self, cx: &mut Context<'_>) -> Poll<Option<&[u8]>> {
         match &mut self.0 {
             Incoming::Lines(lines) => lines.poll_message(cx),
