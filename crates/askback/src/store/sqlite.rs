@@ -53,7 +53,7 @@ const STORE: Schema = Schema {
 #[cfg(feature = "http-server")]
 const JOURNAL: Schema = Schema {
     name: "journal",
-    version: 2,
+    version: 3,
     tables: |_| {
         let triggers = [Table::Calls, Table::Sessions].map(Table::triggers);
         format!("{JOURNAL_TABLES}{}", triggers.concat())
@@ -602,7 +602,7 @@ mod tests {
         };
         for (schema, pinned) in [
             (STORE, (1, 0x7008_e8b6_d4fc_bf20)),
-            (JOURNAL, (2, 0xef01_24a7_74b5_c720)),
+            (JOURNAL, (3, 0xef01_24a7_74b5_c720)),
         ] {
             let digest = Sha256::digest((schema.tables)(&dialect));
             let digest = u64::from_be_bytes(*digest.first_chunk().expect("32 bytes"));

@@ -259,7 +259,8 @@ impl ToColumns for AccountState {
             Self::NeedsReconnect => (NEEDS_RECONNECT, 0, 0),
             Self::Replaced { until } => (REPLACED, until, 0),
             Self::Reconnected { until } => (RECONNECTED, until, 0),
-            _ => (ACTIVE, 0, 0),
+            // No record is being revoked.
+            Self::Active | Self::Revoking => (ACTIVE, 0, 0),
         };
         to.push(Value::Text(state.to_owned()));
         to.extend(values(&[&until, &failures]));
