@@ -2,7 +2,6 @@
 
 use std::{io, time::Duration};
 
-use serde::{Serialize, de::DeserializeOwned};
 use tokio::{
     io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader},
     net::{
@@ -12,7 +11,7 @@ use tokio::{
     sync::mpsc,
 };
 
-use super::line;
+use super::line::{self, Line};
 
 /// The maximum size of a line, in bytes. Forms and links are far smaller; a request to a model with
 /// pictures can be larger, and is then not asked.
@@ -66,14 +65,14 @@ impl Writer {
     }
 
     /// Sends a line. Returns false if the peer is too slow or gone.
-    pub(super) fn send(&self, line: &impl Serialize) -> bool {
+    pub(super) fn send<L: Line>(&self, line: &L) -> bool {
         line::write(line).is_ok_and(|bytes| self.0.try_send(bytes).is_ok())
     }
 }
 
 impl Reader {
     /// Reads the next line of a known kind; `None` at the end. Not cancel safe.
-    pub(super) async fn read<L: DeserializeOwned>(&mut self) -> io::Result<Option<L>> {
+    pub(super) async fn read<L: Line>(&mut self) -> io::Result<Option<L>> {
         loop {
             let mut bytes = Vec::new();
             let most = u64::try_from(MAX_LINE_BYTES).unwrap_or(u64::MAX);
