@@ -26,7 +26,7 @@ const MOST_SECONDS: u64 = 60 * 60;
 /// How long a process may take to start, by default.
 const START: Duration = Duration::from_secs(30);
 
-/// How long a process may take to exit after its input is closed, unless an answer may take longer.
+/// How long a process may take to exit after its input is closed.
 const EXIT: Duration = Duration::from_secs(5);
 
 /// The options of every command that probes a server.
@@ -56,7 +56,7 @@ impl ProbeArgs {
         let mut limits = Limits::default();
         let timeout = self.timeout.map(Duration::from_secs);
         limits.wire.request = timeout.unwrap_or(patience);
-        limits.client.exit = EXIT.max(limits.wire.request);
+        limits.client.exit = EXIT;
         Bounds {
             limits,
             start: timeout.unwrap_or(START),

@@ -146,8 +146,7 @@ impl Answers for Board {
         let shared = &self.0.shared;
         Box::pin(async move {
             let request = question.request.clone();
-            let not_asked =
-                || unanswered(&request, "nobody could be asked").map_err(Error::not_done);
+            let not_asked = || unanswered(&request, "nobody was asked").map_err(Error::not_done);
             let Some((id, reply)) = shared.ask(question) else {
                 return not_asked();
             };
