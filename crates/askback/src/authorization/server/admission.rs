@@ -234,8 +234,7 @@ impl Protection {
 
     fn may_complain(&self) -> bool {
         let now = Instant::now();
-        let last = self.complained.lock();
-        let mut last = last;
+        let mut last = self.complained.lock();
         let may = last.is_none_or(|last| now >= last + COMPLAINTS);
         if may {
             *last = Some(now);
