@@ -5,7 +5,6 @@ use std::{convert::Infallible, ffi::OsStr, path::Path};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use super::expand::each_text;
 use crate::environment;
 
 /// The keys of a server entry in a client's files.
@@ -434,4 +433,17 @@ fn braced(text: &str) -> String {
         }
     }
     out
+}
+
+/// Calls a function with each text in a value.
+pub(super) fn each_text<E>(
+    value: &mut Value,
+    each: &mut impl FnMut(&mut String) -> Result<(), E>,
+) -> Result<(), E> {
+    match value {
+        Value::String(text) => each(text),
+        Value::Array(values) => values.iter_mut().try_for_each(|it| each_text(it, each)),
+        Value::Object(members) => members.values_mut().try_for_each(|it| each_text(it, each)),
+        Value::Null | Value::Bool(_) | Value::Number(_) => Ok(()),
+    }
 }

@@ -9,6 +9,8 @@ use std::{
 
 use serde_json::Value;
 
+use super::entry::each_text;
+
 /// The keys of an entry in which variables are replaced.
 const MEMBERS: [&str; 6] = ["command", "args", "env", "cwd", "url", "headers"];
 
@@ -87,19 +89,6 @@ fn walk(
         Some(value) => each_text(value, each),
         None => Ok(()),
     })
-}
-
-/// Calls a function with each text in a value.
-pub(super) fn each_text<E>(
-    value: &mut Value,
-    each: &mut impl FnMut(&mut String) -> Result<(), E>,
-) -> Result<(), E> {
-    match value {
-        Value::String(text) => each(text),
-        Value::Array(values) => values.iter_mut().try_for_each(|it| each_text(it, each)),
-        Value::Object(members) => members.values_mut().try_for_each(|it| each_text(it, each)),
-        Value::Null | Value::Bool(_) | Value::Number(_) => Ok(()),
-    }
 }
 
 /// Replaces the variables of an entry. `project` is the project folder.
