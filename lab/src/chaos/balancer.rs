@@ -21,7 +21,7 @@ const PATIENCE: Duration = Duration::from_secs(15);
 
 const HEAD: usize = 64 << 10;
 
-/// Separates a request's number from the token of its client.
+/// Separates a request's name, its method and number, from the token of its client.
 pub(super) const MARK: char = '~';
 
 const LAST_CHUNK: &[u8] = b"\r\n0\r\n\r\n";
@@ -86,11 +86,12 @@ impl<O: Observer> Balancer<O> {
         let what = kind(&head, &body);
         let call = header(&head, "authorization").and_then(|value| value.strip_prefix("Bearer "));
         let call = call.unwrap_or_default();
-        // Each process records the numbers of its requests, so a request that two processes handle is found.
+        // Each process records the names of its requests, so a request that two processes handle is found.
         let number = self.requests.fetch_add(1, Ordering::Relaxed);
+        let method = head.split(' ').next().unwrap_or_default();
         let head = head.replacen(
             &format!("Bearer {call}"),
-            &format!("Bearer {call}{MARK}{number}"),
+            &format!("Bearer {call}{MARK}{method}-{number}"),
             1,
         );
         let (at, mut server) = self.connect().await?;

@@ -127,8 +127,8 @@ pub struct Tally {
     questions: u64,
     hints: u64,
     engine_failures: u64,
-    /// The requests that processes handled, and how many of them more than one handled.
-    handled: (u64, u64),
+    /// The number of requests that processes handled, and those that were handled more than once.
+    handled: (u64, Vec<String>),
     booked: Vec<String>,
     recoveries: Vec<Duration>,
 }
@@ -195,10 +195,11 @@ impl fmt::Display for Tally {
             let each = self.hints as f64 / self.questions.max(1) as f64;
             write!(f, "; {each:.1} hints a question")?;
         }
-        if let (requests @ 1.., again) = self.handled {
+        if let (requests @ 1.., again) = &self.handled {
+            let (all, names) = (again.len(), again.join(", "));
             write!(
                 f,
-                "; of {requests} requests, {again} were handled more than once"
+                "; of {requests} requests, {all} were handled more than once ({names})"
             )?;
         }
         Ok(())

@@ -94,15 +94,16 @@ impl Nodes {
         fs::metadata(self.folder.join(HINTS)).map_or(0, |file| file.len())
     }
 
-    /// Returns how many requests the processes have handled, and how many of them more than once.
-    pub(super) fn handled(&self) -> (u64, u64) {
+    /// Returns how many requests the processes have handled, and the names of those that were handled more than once.
+    pub(super) fn handled(&self) -> (u64, Vec<String>) {
         let text = fs::read_to_string(self.folder.join(HANDLED)).unwrap_or_default();
         let mut times = HashMap::<_, u64>::new();
-        for number in text.lines() {
-            *times.entry(number).or_default() += 1;
+        for name in text.lines() {
+            *times.entry(name).or_default() += 1;
         }
-        let again = times.values().filter(|times| **times > 1).count();
-        (times.len() as u64, again as u64)
+        let again = times.iter().filter(|(_, times)| **times > 1);
+        let again = again.map(|(name, _)| (*name).to_owned()).collect();
+        (times.len() as u64, again)
     }
 
     pub(super) fn database(&self) -> PathBuf {

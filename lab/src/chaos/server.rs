@@ -306,9 +306,9 @@ async fn serve_with(
         async move {
             let scopes = Scopes::of(["travel:book"])
                 .map_err(|error| TokenError::Invalid(error.to_string()))?;
-            let (name, number) = token.split_once(MARK).unwrap_or((&token, ""));
+            let (name, request) = token.split_once(MARK).unwrap_or((&token, ""));
             // In a single write, because other processes append at the same time.
-            let _ = (&*handled).write_all(format!("{number}\n").as_bytes());
+            let _ = (&*handled).write_all(format!("{request}\n").as_bytes());
             Ok(Access::new(Principal::new(name), scopes))
         }
     })?;
