@@ -37,6 +37,16 @@ pub enum GuardRefusal {
     Origin,
 }
 
+impl GuardRefusal {
+    /// The refused header, in small letters.
+    pub const fn header(self) -> &'static str {
+        match self {
+            Self::HostMissing | Self::Host => "host",
+            Self::Origin => "origin",
+        }
+    }
+}
+
 /// A host or origin that cannot be listed. The caller is to blame.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]

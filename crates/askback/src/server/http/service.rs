@@ -236,24 +236,19 @@ impl Inner {
     /// Rejects a request, and logs which name it used and how to allow it. Only the first log is a
     /// warning, because any client can send such requests.
     fn refuse(&self, headers: &HeaderMap, uri: &Uri, refused: GuardRefusal) -> Response<Body> {
-        let (name, allow, reason) = match refused {
-            GuardRefusal::Origin => (&ORIGIN, "Guard::allow_origin", "origin"),
-            _ => (&HOST, "Guard::allow_host", "host"),
-        };
-        let authority = uri.authority().map(|host| host.as_str().as_bytes());
-        let header = headers.get(name).map(HeaderValue::as_bytes);
-        let named = match refused {
-            GuardRefusal::Origin => header,
-            _ => header.or(authority),
-        };
+        let header = refused.header();
+        let allow = format!("Guard::allow_{header}");
+        let authority = uri.authority().filter(|_| header == "host");
+        let named = headers.get(header).map(HeaderValue::as_bytes);
+        let named = named.or(authority.map(|host| host.as_str().as_bytes()));
         let named = named.map(|named| excerpt(&String::from_utf8_lossy(named)));
         let named = named.unwrap_or_default();
-        trace::count_refusal(reason);
+        trace::count_refusal(header);
         if self.warned.swap(true, Ordering::Relaxed) {
-            tracing::debug!(header = %name, value = named, "a request was refused: {refused}");
+            tracing::debug!(header, value = named, "a request was refused: {refused}");
         } else {
             tracing::warn!(
-                header = %name,
+                header,
                 value = named,
                 "a request was refused: {refused}. If it is one of yours, allow it with `{allow}`; more \
                  such requests are logged as debug"
