@@ -76,9 +76,9 @@ impl Report {
             || matches!(self.lost, Some(GiveUpReason::Unresponsive(..)))
     }
 
-    /// Records that the user interrupted the check.
-    pub fn interrupt(&mut self) {
-        self.lost = Some(GiveUpReason::Interrupted);
+    /// Records that the check ended before everything was tried.
+    pub fn give_up(&mut self, reason: GiveUpReason) {
+        self.lost = Some(reason);
     }
 
     pub(crate) fn ok(

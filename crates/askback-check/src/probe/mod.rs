@@ -251,15 +251,12 @@ impl Probe {
         let Some(child) = child.take() else {
             return Vec::new();
         };
-        let (mut limits, patience) = (self.bounds.limits.clone(), &self.bounds.patience);
-        limits.client.exit = patience.exit(limits.client.exit);
         // If waiting for the process fails, its end is unknown.
-        let Ok(end) = child.end(&limits).await else {
+        let Ok(end) = child.end(&self.bounds.limits).await else {
             return Vec::new();
         };
         self.closed.is_by_itself = Some(end.is_by_itself);
-        self.closed.allowed = limits.client.exit;
-        patience.note_end(end.is_by_itself);
+        self.closed.allowed = self.bounds.limits.client.exit;
         end.stderr
     }
 

@@ -18,8 +18,6 @@ struct State {
     /// The number of unanswered requests in a row. The first request of a connection does not
     /// count, because the server may not know this handshake.
     silent: u32,
-    /// Whether a process kept running after its input was closed.
-    lingers: bool,
     whole: Duration,
     until: Option<Instant>,
     lost: Option<GiveUpReason>,
@@ -38,15 +36,11 @@ pub enum GiveUpReason {
 
 const DEAF: u32 = 6;
 
-/// How long a process may take to exit after another one did not exit in time.
-const SHORT: Duration = Duration::from_millis(500);
-
 impl Patience {
     /// Creates the state for a check that may take at most this long.
     pub fn new(whole: Duration) -> Self {
         Self(Arc::new(Mutex::new(State {
             silent: 0,
-            lingers: false,
             whole,
             until: Instant::now().checked_add(whole),
             lost: None,
@@ -73,18 +67,6 @@ impl Patience {
             }
             _ if reply.answer.is_some() && !is_first => state.silent = 0,
             _ => {}
-        }
-    }
-
-    pub(super) fn note_end(&self, is_by_itself: bool) {
-        self.lock().lingers |= !is_by_itself;
-    }
-
-    /// Returns how long a process may take to exit: at most `most`.
-    pub(super) fn exit(&self, most: Duration) -> Duration {
-        match self.lock().lingers {
-            true => most.min(SHORT),
-            false => most,
         }
     }
 
@@ -128,14 +110,5 @@ mod tests {
         assert_eq!(patience.lost(), None);
         tokio::time::advance(SECOND).await;
         assert_eq!(patience.lost(), Some(GiveUpReason::TimedOut(SECOND)));
-    }
-
-    #[tokio::test]
-    async fn a_process_has_less_time_to_end_once_one_lingers() {
-        let patience = Patience::new(SECOND);
-        patience.note_end(true);
-        assert_eq!(patience.exit(5 * SECOND), 5 * SECOND);
-        patience.note_end(false);
-        assert_eq!(patience.exit(5 * SECOND), SHORT);
     }
 }

@@ -5,6 +5,7 @@ use std::time::Duration;
 use askback::Revision;
 use askback_check::{
     Measure, NamedTool, Scope, UnknownName,
+    probe::GiveUpReason,
     report::{Report, listed},
     rules,
 };
@@ -107,15 +108,17 @@ pub async fn run(mut args: CheckArgs, outcome: &mut Outcome) -> Result<(), Error
     let checking = askback_check::check(&way, &bounds, &scope, note, &mut report);
     let done = tokio::select! {
         biased;
-        done = timeout(WHOLE, checking) => Some(done.map_err(|_| unfinished())?),
-        () = interrupt() => None,
+        done = timeout(WHOLE, checking) => {
+            done.map_err(|_| (GiveUpReason::TimedOut(WHOLE), Kind::Connection))
+        }
+        () = interrupt() => Err((GiveUpReason::Interrupted, Kind::Interrupted)),
     };
     drop(held);
     match done {
-        Some(done) => done.map_err(misnamed)?,
-        None => {
-            report.interrupt();
-            outcome.broken = Some(Kind::Interrupted);
+        Ok(done) => done.map_err(misnamed)?,
+        Err((reason, kind)) => {
+            report.give_up(reason);
+            outcome.broken = Some(kind);
         }
     }
     let measure = Measure {
@@ -156,17 +159,6 @@ fn named(words: &[String]) -> Result<Vec<NamedTool>, Error> {
         });
     }
     Ok(tools)
-}
-
-fn unfinished() -> Error {
-    let seconds = WHOLE.as_secs();
-    let words = words!(
-        "the check of the server did not finish within {} s",
-        seconds
-    );
-    Error::new(Kind::Connection, words).hint(
-        "Try one revision at a time with --protocol, or wait less for each answer with --timeout.",
-    )
 }
 
 fn misnamed(misnamed: UnknownName) -> Error {
