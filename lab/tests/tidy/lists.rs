@@ -12,7 +12,7 @@ const END: &str = "\0";
 const RULES: &str = "crates/askback-check/src/rules.rs";
 
 /// The places of each list, the code first.
-const LISTS: [&[Place<'_>]; 6] = [
+const LISTS: [&[Place<'_>]; 8] = [
     // The members of a server in `mcp.json`.
     &[
         (
@@ -128,6 +128,44 @@ const LISTS: [&[Place<'_>]; 6] = [
             first_cells,
         ),
     ],
+    // The counts of a server.
+    &[
+        ("crates/askback/src/server/trace.rs", "", END, counts),
+        (
+            "docs/guide/observability.md",
+            "| field | counts |",
+            "\n\n",
+            first_cells,
+        ),
+    ],
+    // The conditions on a value in a suite.
+    &[
+        (
+            "crates/askback-cli/src/suite/expect/condition.rs",
+            "\nstruct Tests {",
+            "\n}",
+            fields,
+        ),
+        (
+            "crates/askback-cli/src/commands/test.rs",
+            "text: {",
+            "\n",
+            |text| {
+                let words = text.split(|c: char| !c.is_ascii_alphabetic());
+                words
+                    .filter(|word| {
+                        word.starts_with(|c: char| c.is_ascii_lowercase()) && *word != "or"
+                    })
+                    .collect()
+            },
+        ),
+        (
+            "docs/guide/testing-a-server.md",
+            "| member | fits |",
+            "\n\n",
+            first_cells,
+        ),
+    ],
 ];
 
 /// Finds entries that are only in the first place, or only in this one.
@@ -170,6 +208,28 @@ fn between<'a>(text: &'a str, before: &str, after: &str) -> Vec<&'a str> {
 fn first_cells(table: &str) -> Vec<&str> {
     let cells = table.lines().filter_map(|row| row.split('|').nth(1));
     cells.flat_map(in_backticks).collect()
+}
+
+/// The fields of a struct without docs on the same lines.
+fn fields(lines: &str) -> Vec<&str> {
+    let lines = lines.lines().map(str::trim_start);
+    let lines = lines.filter(|line| !line.starts_with(['#', '/']));
+    lines
+        .filter_map(|line| Some(line.split_once(": ")?.0))
+        .collect()
+}
+
+/// The fields of events that are counts.
+fn counts(code: &str) -> Vec<&str> {
+    let names = code
+        .lines()
+        .filter_map(|line| Some(line.trim_start().split_once(" = ")?.0));
+    let is_count = |name: &&str| {
+        ["monotonic_counter.", "histogram."]
+            .iter()
+            .any(|kind| name.starts_with(kind))
+    };
+    names.filter(is_count).collect()
 }
 
 fn first_numbers(text: &str) -> Vec<&str> {

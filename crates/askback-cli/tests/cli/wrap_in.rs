@@ -7,7 +7,7 @@ use std::{
     process::Command,
 };
 
-use crate::{run::ASKBACK, scratch::Scratch};
+use crate::{role::known_clients, run::ASKBACK, scratch::Scratch};
 
 /// A client's file before and after a server in it is wrapped.
 struct Row {
@@ -405,6 +405,17 @@ impl Machine {
         let folder = self.path(path);
         let folder = folder.parent().expect("it is in a folder");
         fs::read_dir(folder).expect("it is there").count()
+    }
+}
+
+#[test]
+fn each_client_with_files_has_a_row() {
+    for client in known_clients() {
+        let files = client["files"].as_array().into_iter().flatten();
+        let mut paths = files.filter_map(|file| file["path"].as_str()).peekable();
+        let has_files = paths.peek().is_some();
+        let has_row = paths.any(|path| ROWS.iter().any(|row| row.path.ends_with(path)));
+        assert_eq!(has_row, has_files, "{}", client["name"]);
     }
 }
 

@@ -1,3 +1,5 @@
+//! A journal in SQLite. Its tables are in `store/sqlite.rs`.
+
 use std::time::Duration;
 
 use super::{
