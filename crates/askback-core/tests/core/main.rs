@@ -1,5 +1,6 @@
 //! The tests of `askback-core`, in one binary.
 
+mod address;
 mod auth;
 mod canonical;
 mod client;
@@ -12,6 +13,7 @@ mod jsonrpc;
 mod keys;
 mod lenient;
 mod limits;
+mod long;
 mod protocol;
 mod question;
 mod received;
@@ -22,6 +24,8 @@ mod sampling;
 mod seal;
 mod server;
 mod tasks;
+mod text;
+mod trace;
 mod uri_template;
 mod wire;
 

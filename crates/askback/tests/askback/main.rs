@@ -26,6 +26,7 @@ mod journal;
 mod keeping;
 mod keys;
 mod lifecycle;
+mod lines;
 mod log;
 #[cfg(feature = "macros")]
 mod macros;
