@@ -29,6 +29,7 @@ mod trace;
 mod uri_template;
 mod wire;
 
+use askback_core::jsonrpc::{self, Message};
 use proptest::test_runner::{Config, RngSeed};
 
 /// Tests the same cases in every run. Set `PROPTEST_RNG_SEED` or `PROPTEST_CASES` for others or
@@ -42,4 +43,21 @@ fn proptest_config() -> Config {
         config.rng_seed = RngSeed::Fixed(0);
     }
     config
+}
+
+/// Writes a message as it was read.
+fn written(message: &Message) -> Vec<u8> {
+    match message {
+        Message::Request(request) => {
+            jsonrpc::write_request(&request.id, &request.method, request.params.as_deref())
+        }
+        Message::Notification(notification) => {
+            jsonrpc::write_notification(&notification.method, notification.params.as_deref())
+        }
+        Message::Response(response) => match (&response.id, &response.outcome) {
+            (Some(id), Ok(result)) => jsonrpc::write_result(id, result),
+            (id, Err(error)) => jsonrpc::write_error(id.as_ref(), error),
+            (None, Ok(_)) => panic!("a result without an id"),
+        },
+    }
 }
