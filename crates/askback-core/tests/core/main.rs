@@ -29,7 +29,9 @@ mod trace;
 mod uri_template;
 mod wire;
 
-use askback_core::jsonrpc::{self, Message};
+use askback_core::jsonrpc::{
+    Message, write_error, write_notification, write_request, write_result,
+};
 use proptest::test_runner::{Config, RngSeed};
 
 /// Tests the same cases in every run. Set `PROPTEST_RNG_SEED` or `PROPTEST_CASES` for others or
@@ -49,14 +51,14 @@ fn proptest_config() -> Config {
 fn written(message: &Message) -> Vec<u8> {
     match message {
         Message::Request(request) => {
-            jsonrpc::write_request(&request.id, &request.method, request.params.as_deref())
+            write_request(&request.id, &request.method, request.params.as_deref())
         }
         Message::Notification(notification) => {
-            jsonrpc::write_notification(&notification.method, notification.params.as_deref())
+            write_notification(&notification.method, notification.params.as_deref())
         }
         Message::Response(response) => match (&response.id, &response.outcome) {
-            (Some(id), Ok(result)) => jsonrpc::write_result(id, result),
-            (id, Err(error)) => jsonrpc::write_error(id.as_ref(), error),
+            (Some(id), Ok(result)) => write_result(id, result),
+            (id, Err(error)) => write_error(id.as_ref(), error),
             (None, Ok(_)) => panic!("a result without an id"),
         },
     }
