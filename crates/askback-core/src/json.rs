@@ -13,7 +13,7 @@ use alloc::{
     vec::Vec,
 };
 
-use serde::{Deserialize, Deserializer, de::DeserializeOwned};
+use serde::{Deserialize, Deserializer, Serialize, de::DeserializeOwned, ser::SerializeMap};
 use serde_json::{Value, error::Category};
 
 pub(crate) use self::members::{Members, nothing_of};
@@ -319,4 +319,16 @@ where
     D: Deserializer<'de>,
 {
     Ok(Option::deserialize(json)?.unwrap_or_default())
+}
+
+/// Writes a member unless it is absent.
+pub(crate) fn entry<M: SerializeMap, T: Serialize>(
+    map: &mut M,
+    key: &str,
+    value: Option<&T>,
+) -> Result<(), M::Error> {
+    match value {
+        Some(value) => map.serialize_entry(key, value),
+        None => Ok(()),
+    }
 }

@@ -13,7 +13,7 @@ use super::balancer::MARK;
 use askback::{
     Ctx, Fleet, Form, Principal, Result, State,
     authorization::server::{Access, Protection, TokenError},
-    journal::{Bus, HeardHints, Journal, MemoryJournal, StoreError, StoreFuture, Topic},
+    journal::{Bus, HeardHints, Journal, StoreError, StoreFuture, Topic},
     keys::{Key, KeyRing, KeySource},
     prompt, resource,
     store::{SqliteStore, Store},
@@ -179,7 +179,7 @@ pub async fn serve(address: &str, folder: &Path, journal: &str, bus: &str) -> Re
         if journal == "none" {
             return serve_with(address, folder, store, None).await;
         }
-        let bus = connect_bus(bus, Arc::clone(&store) as Arc<dyn Bus>).await?;
+        let bus = connect_bus(bus, Some(Arc::clone(&store) as Arc<dyn Bus>)).await?;
         let fleet = fleet(folder, Arc::clone(&store), bus)?;
         return serve_with(address, folder, store, Some(fleet)).await;
     }
@@ -192,7 +192,7 @@ pub async fn serve(address: &str, folder: &Path, journal: &str, bus: &str) -> Re
     });
     let bus = match of_journal.await? {
         Some(bus) => Some(Arc::new(bus) as Arc<dyn Bus>),
-        None => connect_bus(bus, Arc::new(MemoryJournal::default())).await?,
+        None => connect_bus(bus, None).await?,
     };
     let store = Arc::new(store);
     let fleet = fleet(folder, Arc::clone(&store), bus)?;
@@ -225,11 +225,11 @@ async fn until_reachable<T>(
 
 async fn connect_bus(
     bus: &str,
-    of_journal: Arc<dyn Bus>,
+    of_journal: Option<Arc<dyn Bus>>,
 ) -> Result<Option<Arc<dyn Bus>>, StoreError> {
     let address = Secret::new(bus);
     Ok(match bus.split(':').next() {
-        Some("sqlite") => Some(of_journal),
+        Some("sqlite") => of_journal,
         Some("nats") => {
             let connect = async || NatsBus::connect(&address, SERVICE).await;
             Some(Arc::new(until_reachable(connect).await?))

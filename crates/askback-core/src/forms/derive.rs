@@ -93,7 +93,45 @@ pub struct FieldBuilder<T> {
     write: fn(&T) -> Option<Value>,
 }
 
+/// Defines setters, each with the kind of field that has such a member.
+macro_rules! setters {
+    ($($(#[$doc:meta])* $name:ident($value:ident: $type:ty) => $kind:ident.$member:ident = $new:expr;)*) => {
+        impl<T> FieldBuilder<T> {
+            $($(#[$doc])*
+            pub fn $name(mut self, $value: $type) -> Self {
+                if let FieldKind::$kind(field) = &mut self.field.kind {
+                    field.$member = $new;
+                }
+                self
+            })*
+        }
+    };
+}
+
+setters! {
+    /// Sets the minimum length.
+    min_length(min: u64) => Text.min_length = Some(min);
+    /// Sets the maximum length.
+    max_length(max: u64) => Text.max_length = Some(max);
+    /// Sets the pattern.
+    pattern(pattern: &str) => Text.pattern = Some(pattern.into());
+    /// Sets the format.
+    format(format: TextFormat) => Text.format = Some(format);
+    /// Sets the minimum number of options.
+    min_items(min: u64) => Choices.min_items = Some(min);
+    /// Sets the maximum number of options.
+    max_items(max: u64) => Choices.max_items = Some(max);
+}
+
 impl<T> FieldBuilder<T> {
+    /// Writes titles as `enumNames`.
+    pub fn enum_names(mut self) -> Self {
+        if let FieldKind::Choice(field) = &mut self.field.kind {
+            field.enum_names = true;
+        }
+        self
+    }
+
     /// Declares that the field does not ask for a secret.
     pub fn not_secret(mut self) -> Self {
         self.field.not_secret = true;
@@ -129,62 +167,6 @@ impl<T> FieldBuilder<T> {
     pub fn max(mut self, max: impl IntoNumber) -> Self {
         if let FieldKind::Number(field) = &mut self.field.kind {
             tighten(&mut field.maximum, max.into_number(), Ordering::Less);
-        }
-        self
-    }
-
-    /// Sets the minimum length.
-    pub fn min_length(mut self, min: u64) -> Self {
-        if let FieldKind::Text(field) = &mut self.field.kind {
-            field.min_length = Some(min);
-        }
-        self
-    }
-
-    /// Sets the maximum length.
-    pub fn max_length(mut self, max: u64) -> Self {
-        if let FieldKind::Text(field) = &mut self.field.kind {
-            field.max_length = Some(max);
-        }
-        self
-    }
-
-    /// Sets the pattern.
-    pub fn pattern(mut self, pattern: &str) -> Self {
-        if let FieldKind::Text(field) = &mut self.field.kind {
-            field.pattern = Some(pattern.into());
-        }
-        self
-    }
-
-    /// Sets the format.
-    pub fn format(mut self, format: TextFormat) -> Self {
-        if let FieldKind::Text(field) = &mut self.field.kind {
-            field.format = Some(format);
-        }
-        self
-    }
-
-    /// Sets the minimum number of options.
-    pub fn min_items(mut self, min: u64) -> Self {
-        if let FieldKind::Choices(field) = &mut self.field.kind {
-            field.min_items = Some(min);
-        }
-        self
-    }
-
-    /// Sets the maximum number of options.
-    pub fn max_items(mut self, max: u64) -> Self {
-        if let FieldKind::Choices(field) = &mut self.field.kind {
-            field.max_items = Some(max);
-        }
-        self
-    }
-
-    /// Writes titles as `enumNames`.
-    pub fn enum_names(mut self) -> Self {
-        if let FieldKind::Choice(field) = &mut self.field.kind {
-            field.enum_names = true;
         }
         self
     }

@@ -5,12 +5,13 @@
 
 use alloc::string::String;
 
-use serde::ser::{Serialize, SerializeMap, Serializer};
+use serde::{Serialize, Serializer, ser::SerializeMap};
 
 use super::{
     BooleanField, ChoiceField, ChoicesField, Field, FieldKind, FormSchema, NumberField, Opt,
-    TextField,
+    TextField, TextFormat,
 };
+use crate::json::entry;
 
 /// The root keywords that the form writes itself; annotations cannot replace them.
 pub(super) const ROOT_KEYWORDS: [&str; 3] = ["type", "properties", "required"];
@@ -35,7 +36,9 @@ impl Serialize for FormSchema {
         map.serialize_entry("type", "object")?;
         map.serialize_entry("properties", &Properties(&self.fields))?;
         if self.fields.iter().any(|field| field.required) {
-            map.serialize_entry("required", &RequiredNames(&self.fields))?;
+            let required = || self.fields.iter().filter(|field| field.required);
+            let names = List(|| required().map(|field| &field.name));
+            map.serialize_entry("required", &names)?;
         }
         map.end()
     }
@@ -46,15 +49,6 @@ struct Properties<'a>(&'a [Field]);
 impl Serialize for Properties<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_map(self.0.iter().map(|field| (&field.name, Property(field))))
-    }
-}
-
-struct RequiredNames<'a>(&'a [Field]);
-
-impl Serialize for RequiredNames<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let required = self.0.iter().filter(|field| field.required);
-        serializer.collect_seq(required.map(|field| &field.name))
     }
 }
 
@@ -106,11 +100,7 @@ fn write_text<M: SerializeMap>(map: &mut M, text: &TextField) -> Result<(), M::E
     entry(map, "minLength", text.min_length.as_ref())?;
     entry(map, "maxLength", text.max_length.as_ref())?;
     entry(map, "pattern", text.pattern.as_ref())?;
-    entry(
-        map,
-        "format",
-        text.format.map(|format| format.name()).as_ref(),
-    )?;
+    entry(map, "format", text.format.map(TextFormat::name).as_ref())?;
     entry(map, "default", text.default.as_ref())
 }
 
@@ -121,85 +111,72 @@ fn write_number<M: SerializeMap>(map: &mut M, number: &NumberField) -> Result<()
 }
 
 fn write_choice<M: SerializeMap>(map: &mut M, choice: &ChoiceField) -> Result<(), M::Error> {
-    if !titled(&choice.options) {
-        map.serialize_entry("enum", &Values(&choice.options))?;
-    } else if choice.enum_names {
-        map.serialize_entry("enum", &Values(&choice.options))?;
-        map.serialize_entry("enumNames", &Names(&choice.options))?;
-    } else {
-        map.serialize_entry("oneOf", &TitledOptions(&choice.options))?;
+    let options = &choice.options;
+    let names = List(|| options.iter().map(Opt::label));
+    match is_titled(options) {
+        true if choice.enum_names => {
+            map.serialize_entry("enum", &values(options))?;
+            map.serialize_entry("enumNames", &names)?;
+        }
+        true => map.serialize_entry("oneOf", &titled(options))?,
+        false => map.serialize_entry("enum", &values(options))?,
     }
     entry(map, "default", choice.default.as_ref())
 }
 
 fn write_choices<M: SerializeMap>(map: &mut M, choices: &ChoicesField) -> Result<(), M::Error> {
+    let options = &choices.options;
+    let is_titled = is_titled(options);
     entry(map, "minItems", choices.min_items.as_ref())?;
     entry(map, "maxItems", choices.max_items.as_ref())?;
-    map.serialize_entry("items", &Items(&choices.options))?;
+    let items = Items {
+        any_of: is_titled.then(|| titled(options)),
+        kind: (!is_titled).then_some("string"),
+        values: (!is_titled).then(|| values(options)),
+    };
+    map.serialize_entry("items", &items)?;
     entry(map, "default", choices.default.as_ref())
 }
 
-fn entry<M: SerializeMap, T: Serialize>(
-    map: &mut M,
-    key: &'static str,
-    value: Option<&T>,
-) -> Result<(), M::Error> {
-    match value {
-        Some(value) => map.serialize_entry(key, value),
-        None => Ok(()),
-    }
-}
-
-fn titled(options: &[Opt]) -> bool {
+fn is_titled(options: &[Opt]) -> bool {
     options.iter().any(|option| option.title.is_some())
 }
 
-struct Items<'a>(&'a [Opt]);
-
-impl Serialize for Items<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        if titled(self.0) {
-            map.serialize_entry("anyOf", &TitledOptions(self.0))?;
-        } else {
-            map.serialize_entry("type", "string")?;
-            map.serialize_entry("enum", &Values(self.0))?;
-        }
-        map.end()
-    }
+fn values(options: &[Opt]) -> impl Serialize {
+    List(move || options.iter().map(|option| &option.value))
 }
 
-struct Values<'a>(&'a [Opt]);
-
-impl Serialize for Values<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_seq(self.0.iter().map(|option| &option.value))
-    }
+fn titled(options: &[Opt]) -> impl Serialize {
+    List(move || {
+        options.iter().map(|option| TitledOption {
+            value: &option.value,
+            title: option.label(),
+        })
+    })
 }
 
-struct Names<'a>(&'a [Opt]);
-
-impl Serialize for Names<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_seq(self.0.iter().map(Opt::label))
-    }
+#[derive(Serialize)]
+struct TitledOption<'a> {
+    #[serde(rename = "const")]
+    value: &'a str,
+    title: &'a str,
 }
 
-struct TitledOptions<'a>(&'a [Opt]);
-
-impl Serialize for TitledOptions<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_seq(self.0.iter().map(TitledOption))
-    }
+#[derive(Serialize)]
+struct Items<T, V> {
+    #[serde(rename = "anyOf", skip_serializing_if = "Option::is_none")]
+    any_of: Option<T>,
+    #[serde(rename = "type", skip_serializing_if = "Option::is_none")]
+    kind: Option<&'static str>,
+    #[serde(rename = "enum", skip_serializing_if = "Option::is_none")]
+    values: Option<V>,
 }
 
-struct TitledOption<'a>(&'a Opt);
+/// Writes the items of an iterator as a list.
+struct List<F>(F);
 
-impl Serialize for TitledOption<'_> {
+impl<F: Fn() -> I, I: Iterator<Item: Serialize>> Serialize for List<F> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(Some(2))?;
-        map.serialize_entry("const", &self.0.value)?;
-        map.serialize_entry("title", self.0.label())?;
-        map.end()
+        serializer.collect_seq((self.0)())
     }
 }

@@ -1,10 +1,9 @@
 //! JSON-RPC 2.0 messages: bounded parsing and direct writing.
 //!
 //! [`parse`] reads only the envelope and keeps `params` and `result` as raw JSON, which is decoded
-//! once the method is known. [`parse_request`] reads the most common message, a request with its
-//! parameters behind the method, in one pass. Skipping a value is iterative, and decoding is
-//! bounded by the depth limit of `serde_json`, so no nesting can exhaust the stack. The `write_*`
-//! functions serialize a value directly into its envelope.
+//! once the method is known. Skipping a value is iterative, and decoding is bounded by the depth
+//! limit of `serde_json`, so no nesting can exhaust the stack. The `write_*` functions serialize a
+//! value directly into its envelope.
 
 mod error;
 mod long;
@@ -31,7 +30,7 @@ use serde_json::{Value, value::RawValue};
 
 pub use error::ErrorObject;
 pub use long::KEPT_ENDS;
-pub use read::{ReadParams, parse, parse_request};
+pub use read::parse;
 pub(crate) use read::{is_short, text_within};
 #[cfg(feature = "client")]
 pub(crate) use recover::recover;
@@ -171,41 +170,6 @@ impl Serialize for RequestId {
 impl<'de> Deserialize<'de> for RequestId {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         deserializer.deserialize_any(RequestIdVisitor)
-    }
-}
-
-impl Message {
-    pub fn to_vec(&self) -> Vec<u8> {
-        match self {
-            Self::Request(request) => request.to_vec(),
-            Self::Notification(notification) => notification.to_vec(),
-            Self::Response(response) => response.to_vec(),
-        }
-    }
-}
-
-impl Request {
-    pub fn to_vec(&self) -> Vec<u8> {
-        write_request(&self.id, &self.method, self.params.as_deref())
-    }
-}
-
-impl Notification {
-    pub fn to_vec(&self) -> Vec<u8> {
-        write_notification(&self.method, self.params.as_deref())
-    }
-}
-
-impl Response {
-    pub fn to_vec(&self) -> Vec<u8> {
-        match (&self.id, &self.outcome) {
-            (Some(id), Ok(result)) => write_result(id, result),
-            (id, Err(error)) => write_error(id.as_ref(), error),
-            (None, Ok(_)) => write_error(
-                None,
-                &ErrorObject::internal("a result needs the id of its request"),
-            ),
-        }
     }
 }
 

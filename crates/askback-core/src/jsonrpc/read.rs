@@ -6,14 +6,11 @@ use alloc::{
     string::String,
     vec::Vec,
 };
-use core::{fmt, marker::PhantomData};
+use core::fmt;
 
 use serde::{
     Deserialize, Deserializer,
-    de::{
-        self, DeserializeSeed, IgnoredAny, MapAccess, SeqAccess, Visitor,
-        value::MapAccessDeserializer,
-    },
+    de::{self, IgnoredAny, MapAccess, SeqAccess, Visitor},
 };
 use serde_json::{error::Category, value::RawValue};
 
@@ -53,18 +50,6 @@ pub fn parse(bytes: &[u8], limits: &WireLimits) -> Result<Payload, MalformedMess
     parse_single(text, limits).map(Payload::Single)
 }
 
-/// Parses one valid request whose parameters follow its method, with the same result as [`parse`]
-/// followed by decoding the parameters.
-///
-/// `None` means that the message needs [`parse`].
-pub fn parse_request<P: ReadParams>(bytes: &[u8], limits: &WireLimits) -> Option<(RequestId, P)> {
-    let text = text_within(bytes, limits)?;
-    let mut json = serde_json::Deserializer::from_str(text);
-    let request = json.deserialize_map(RequestVisitor(PhantomData)).ok()?;
-    json.end().ok()?;
-    is_short(&request.0, limits).then_some(request)
-}
-
 /// Returns a message as text, if its size is accepted and it needs no replacements.
 pub(crate) fn text_within<'a>(bytes: &'a [u8], limits: &WireLimits) -> Option<&'a str> {
     if bytes.len() > limits.message_bytes {
@@ -73,15 +58,6 @@ pub(crate) fn text_within<'a>(bytes: &'a [u8], limits: &WireLimits) -> Option<&'
     let text = core::str::from_utf8(bytes).ok()?;
     let is_usual = !has_halves(text) && !has_more_values(text, limits.message_values);
     is_usual.then_some(text)
-}
-
-pub trait ReadParams: Sized {
-    /// Reads the parameters of a method.
-    ///
-    /// # Errors
-    ///
-    /// Fails if the method does not exist or the parameters are invalid.
-    fn read_params<'de, D: Deserializer<'de>>(method: &str, params: D) -> Result<Self, D::Error>;
 }
 
 impl MalformedMessage {
@@ -345,87 +321,6 @@ impl<'de> Visitor<'de> for EnvelopeVisitor {
             }
         }
         Ok(envelope)
-    }
-}
-
-struct RequestVisitor<P>(PhantomData<P>);
-
-impl<'de, P: ReadParams> Visitor<'de> for RequestVisitor<P> {
-    type Value = (RequestId, P);
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a request")
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-        let (mut version, mut id, mut method, mut params) = (None, None, None, None);
-        while let Some(member) = map.next_key()? {
-            match member {
-                Member::Jsonrpc => once(&mut version, map.next_value::<Text<'de>>()?)?,
-                Member::Id => once(&mut id, map.next_value()?)?,
-                Member::Method => once(&mut method, map.next_value::<Text<'de>>()?)?,
-                Member::Params => {
-                    let Some(Text(method)) = &method else {
-                        return Err(de::Error::missing_field("method"));
-                    };
-                    once(
-                        &mut params,
-                        map.next_value_seed(ParamsSeed::<P>::of(method))?,
-                    )?;
-                }
-                Member::Result | Member::Error => return Err(de::Error::custom("a response")),
-                Member::Unknown => {
-                    map.next_value::<IgnoredAny>()?;
-                }
-            }
-        }
-        match (version, id, params) {
-            (Some(Text(version)), Some(id), Some(params)) if version == VERSION => Ok((id, params)),
-            _ => Err(de::Error::custom("not a request with parameters")),
-        }
-    }
-}
-
-/// Sets a member; a duplicate is an error.
-fn once<T, E: de::Error>(slot: &mut Option<T>, value: T) -> Result<(), E> {
-    match slot.replace(value) {
-        None => Ok(()),
-        Some(_) => Err(E::custom("a member is given twice")),
-    }
-}
-
-/// A string, borrowed if possible.
-#[derive(Deserialize)]
-#[serde(transparent)]
-struct Text<'a>(#[serde(borrow)] Cow<'a, str>);
-
-/// Reads the parameters of a method. They must be an object, because serde would also read a struct
-/// from an array.
-struct ParamsSeed<'m, P>(&'m str, PhantomData<P>);
-
-impl<'m, P> ParamsSeed<'m, P> {
-    fn of(method: &'m str) -> Self {
-        Self(method, PhantomData)
-    }
-}
-
-impl<'de, P: ReadParams> DeserializeSeed<'de> for ParamsSeed<'_, P> {
-    type Value = P;
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<P, D::Error> {
-        deserializer.deserialize_map(self)
-    }
-}
-
-impl<'de, P: ReadParams> Visitor<'de> for ParamsSeed<'_, P> {
-    type Value = P;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("an object")
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<P, A::Error> {
-        P::read_params(self.0, MapAccessDeserializer::new(map))
     }
 }
 

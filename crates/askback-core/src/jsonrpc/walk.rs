@@ -13,6 +13,7 @@ const DIGITS: usize = 18;
 /// Each step returns `None` if another kind of value follows, or if the scanner does not handle it:
 /// a string with an escape, or a number that is not a short integer. Otherwise the result is the
 /// same as serde's. Serde reads all other kinds of values.
+#[derive(Clone, Copy)]
 pub(crate) struct Walk<'a> {
     text: &'a str,
     at: usize,
@@ -77,12 +78,13 @@ impl<'a> Walk<'a> {
         (text.starts_with('{') && rest.starts_with(text.as_bytes())).then(|| self.at += text.len())
     }
 
+    /// Reads an object with serde.
     pub(crate) fn read<T: Deserialize<'a>>(&mut self) -> Option<T> {
         self.skip_space();
-        if !matches!(self.peek()?, b'{' | b'[') {
+        let rest = self.text.get(self.at..)?;
+        if !rest.starts_with('{') {
             return None;
         }
-        let rest = self.text.get(self.at..)?;
         let mut values = serde_json::Deserializer::from_str(rest).into_iter();
         let value = values.next()?.ok()?;
         self.at += values.byte_offset();

@@ -19,7 +19,7 @@ use super::{
     ClientCapabilities, Implementation, LoggingLevel, MetaKeyError, RawJson, Receipt, lenient,
     meta_key::{check_free, key},
 };
-use crate::jsonrpc::RequestId;
+use crate::{json::entry, jsonrpc::RequestId};
 
 /// The token for the progress of a request. The sender of the request chooses it.
 pub type ProgressToken = RequestId;
@@ -414,16 +414,5 @@ impl<'de> Visitor<'de> for MetaVisitor {
             }
         }
         Ok(meta)
-    }
-}
-
-fn entry<M: SerializeMap, T: Serialize>(
-    map: &mut M,
-    key: &str,
-    value: Option<&T>,
-) -> Result<(), M::Error> {
-    match value {
-        Some(value) => map.serialize_entry(key, value),
-        None => Ok(()),
     }
 }

@@ -2,7 +2,7 @@
 
 use alloc::{boxed::Box, vec::Vec};
 
-use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;
 
 use super::{
@@ -14,7 +14,7 @@ use super::{
     SubscriptionsListenParams, TaskParams, TaskState, UpdateTaskParams, meta::has_meta,
     raw::decode_params,
 };
-use crate::jsonrpc::{self, ErrorObject, RequestId};
+use crate::jsonrpc::{self, ErrorObject, RequestId, Walk};
 
 /// Defines an enum of methods. Parameters are left out if the function behind `omitted if` returns
 /// true. `else` defines a variant for forwarded requests.
@@ -65,6 +65,16 @@ macro_rules! methods {
                 }
             }
 
+            /// Reads the parameters of a method in a message. `None` means that [`Self::parse`] is
+            /// needed.
+            #[allow(dead_code, reason = "only requests of a client are read in one pass")]
+            pub(crate) fn read(method: &str, params: &mut Walk<'_>) -> Option<Self> {
+                match method {
+                    $($method => params.read().map(Self::$variant),)*
+                    _ => None,
+                }
+            }
+
             /// Returns the parameters for serializing, or `None` if they are left out.
             pub fn params(&self) -> Option<Params<'_, Self>> {
                 let omitted = match self {
@@ -72,18 +82,6 @@ macro_rules! methods {
                     $(Self::$other(request) => request.is_empty(),)?
                 };
                 (!omitted).then_some(Params(self))
-            }
-        }
-
-        impl jsonrpc::ReadParams for $name {
-            fn read_params<'de, D: Deserializer<'de>>(
-                method: &str,
-                params: D,
-            ) -> Result<Self, D::Error> {
-                match method {
-                    $($method => Deserialize::deserialize(params).map(Self::$variant),)*
-                    _ => Err(de::Error::custom("there is no such method")),
-                }
             }
         }
 

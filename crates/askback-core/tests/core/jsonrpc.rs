@@ -1,12 +1,12 @@
 //! Envelopes: valid and invalid messages, and the responses to them.
 
 use askback_core::{
+    engine::server::ReceivedMessage,
     jsonrpc::{
         self, ErrorObject, INVALID_REQUEST, MalformedMessage, Message, PARSE_ERROR, Payload,
         RequestId,
     },
     limits::{Limits, WireLimits},
-    protocol::ClientRequest,
 };
 use serde_json::{Value, json};
 
@@ -93,8 +93,6 @@ fn what_is_not_json_is_a_parse_error() {
     ];
     for (name, bytes) in cases {
         refused(name, parse(bytes), PARSE_ERROR, None);
-        let read = jsonrpc::parse_request::<ClientRequest>(bytes, &WireLimits::default());
-        assert!(read.is_none(), "accepted: {name}");
     }
 }
 
@@ -299,7 +297,7 @@ fn messages_are_read_whatever_their_layout() {
         if let Some(error) = expected.get_mut("error") {
             error.as_object_mut().unwrap().remove("more");
         }
-        let written: Value = serde_json::from_slice(&message.to_vec()).unwrap();
+        let written: Value = serde_json::from_slice(&crate::written(&message)).unwrap();
         assert_eq!(written, expected);
     }
 }
@@ -394,8 +392,8 @@ fn values_are_bounded() {
         let fits = text((most - others) / each - 2);
         let over = text(most / each + 1);
         for (text, taken) in [(fits, true), (over, false)] {
-            let read = jsonrpc::parse_request::<ClientRequest>(text.as_bytes(), &limits.wire);
-            assert_eq!(read.is_some(), taken, "{value}");
+            let read = ReceivedMessage::parse(text.as_bytes(), &limits, &[]);
+            assert_eq!(read.is_ok(), taken, "{value}");
             match (jsonrpc::parse(text.as_bytes(), &limits.wire), taken) {
                 (Ok(_), true) => {}
                 (Err(refused), false) => {
@@ -484,53 +482,4 @@ fn messages_are_written_on_one_line() {
         assert!(!written.contains(&b'\n') && !written.contains(&b'\r'));
         assert_eq!(serde_json::from_slice::<Value>(&written).unwrap(), expected);
     }
-}
-
-#[test]
-fn a_valid_request_is_read_in_one_pass() {
-    let name = r#""name":"echo""#;
-    let in_one_go = [
-        format!(r#"{{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{{{name}}}}}"#),
-        format!(r#" {{"id":"a","method":"tools\/call","params":{{{name}}},"jsonrpc":"2.0"}} "#),
-        format!(r#"{{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{{{name}}},"x":[]}}"#),
-    ];
-    let limits = Limits::default();
-    for text in &in_one_go {
-        let read = jsonrpc::parse_request::<ClientRequest>(text.as_bytes(), &limits.wire);
-        let (id, request) = read.unwrap_or_else(|| panic!("not read: {text}"));
-        assert!(
-            matches!(id, RequestId::Number(7)) || id == RequestId::String("a".into()),
-            "{text}"
-        );
-        assert_eq!(request.target(), Some("echo"), "{text}");
-    }
-    let step_by_step = [
-        // The parameters precede the method.
-        format!(r#"{{"jsonrpc":"2.0","id":7,"params":{{{name}}},"method":"tools/call"}}"#),
-        // There are no parameters, or they are not an object.
-        r#"{"jsonrpc":"2.0","id":7,"method":"tools/list"}"#.to_owned(),
-        r#"{"jsonrpc":"2.0","id":7,"method":"tools/call","params":null}"#.to_owned(),
-        r#"{"jsonrpc":"2.0","id":7,"method":"tools/call","params":["echo",null]}"#.to_owned(),
-        // The message is invalid or not a request.
-        format!(r#"{{"jsonrpc":"1.0","id":7,"method":"tools/call","params":{{{name}}}}}"#),
-        format!(r#"{{"id":7,"method":"tools/call","params":{{{name}}}}}"#),
-        format!(r#"{{"jsonrpc":"2.0","id":null,"method":"tools/call","params":{{{name}}}}}"#),
-        format!(r#"{{"jsonrpc":"2.0","id":7,"id":7,"method":"tools/call","params":{{{name}}}}}"#),
-        format!(r#"{{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{{{name},{name}}}}}"#),
-        format!(r#"{{"jsonrpc":"2.0","id":7,"method":"tools/nap","params":{{{name}}}}}"#),
-        format!(r#"{{"jsonrpc":"2.0","method":"tools/call","params":{{{name}}}}}"#),
-        format!(
-            r#"{{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{{{name}}},"error":{{}}}}"#
-        ),
-        format!(r#"{{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{{{name}}}}}{{}}"#),
-        format!(r#"[{{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{{{name}}}}}]"#),
-    ];
-    for text in &step_by_step {
-        let read = jsonrpc::parse_request::<ClientRequest>(text.as_bytes(), &limits.wire);
-        assert_eq!(read, None, "{text}");
-    }
-    let mut short = Limits::default();
-    short.wire.message_bytes = in_one_go[0].len() - 1;
-    let read = jsonrpc::parse_request::<ClientRequest>(in_one_go[0].as_bytes(), &short.wire);
-    assert_eq!(read, None);
 }

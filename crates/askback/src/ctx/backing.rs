@@ -45,31 +45,13 @@ pub(crate) struct Backing {
     pub(crate) states: States,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) logs: bool,
-    pub(super) commits: RunningCommits,
-    store: Arc<dyn Store>,
-    writes: AtomicU32,
+    pub(crate) commits: RunningCommits,
+    pub(crate) store: Arc<dyn Store>,
+    /// How often the store was written.
+    pub(crate) writes: AtomicU32,
 }
 
 impl Backing {
-    pub(crate) fn new(
-        limits: Arc<Limits>,
-        states: States,
-        clock: Arc<dyn Clock>,
-        logs: bool,
-        commits: RunningCommits,
-        store: Arc<dyn Store>,
-    ) -> Self {
-        Self {
-            limits,
-            states,
-            clock,
-            logs,
-            commits,
-            store,
-            writes: AtomicU32::new(0),
-        }
-    }
-
     async fn purge_store(&self) {
         let due = self
             .writes

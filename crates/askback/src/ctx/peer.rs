@@ -21,16 +21,19 @@ pub(crate) struct FlowPause {
     pub(crate) progress: crate::flow::ProgressState,
 }
 
+/// The client of a call. By default it is told nothing.
 pub(crate) trait Peer: Send + Sync {
-    fn notify(&self, notification: ServerNotification);
+    fn notify(&self, _notification: ServerNotification) {}
 
-    fn wants_log(&self, level: LoggingLevel) -> bool;
+    fn wants_log(&self, _level: LoggingLevel) -> bool {
+        false
+    }
 
     /// Sets the status of a task. Other calls have no status.
     fn stands(&self, _message: String) {}
 
     /// Notifies the client, on the session of the request, that the user is done with a link's page.
-    fn complete_elicitation(&self, elicitation_id: String);
+    fn complete_elicitation(&self, _elicitation_id: String) {}
 
     /// Closes the connection of the call's stream, if the stream has its own connection and the client reconnects.
     fn close_stream(&self) {}

@@ -1,10 +1,7 @@
-use super::{CallId, SessionId, StoreFuture};
+use super::{CallId, SessionId, StoreFuture, for_arc};
 
 /// The longest hint, in bytes.
 pub const MAX_HINT_BYTES: usize = 1 << 10;
-
-/// How many hints a bus that stores them keeps for slower readers.
-pub(crate) const MAX_HINTS_KEPT: usize = 1024;
 
 /// The subject of a hint.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -34,8 +31,7 @@ pub struct HeardHints {
 /// A bus may lose a hint, which only delays the work, and a process may receive its own hints. A hint has at most
 /// [`MAX_HINT_BYTES`]; confidential data in it is sealed.
 ///
-/// [`MemoryJournal`](super::MemoryJournal) is a bus for the servers of one process.
-/// [`SqliteStore`](crate::store::SqliteStore) is one for the processes of one machine. It does not pass on hints about
+/// [`SqliteStore`](crate::store::SqliteStore) is a bus for the processes of one machine. It does not pass on hints about
 /// calls, because the processes read the logs of calls as often as they read hints.
 pub trait Bus: Send + Sync {
     /// Publishes a hint without waiting.
@@ -61,24 +57,10 @@ pub trait Bus: Send + Sync {
     }
 }
 
-impl<B: Bus + ?Sized> Bus for std::sync::Arc<B> {
-    fn publish(&self, topic: Topic, hint: &[u8]) {
-        (**self).publish(topic, hint);
-    }
-
-    fn hear(&self, after: Option<u64>) -> StoreFuture<'_, HeardHints> {
-        (**self).hear(after)
-    }
-
-    fn was_reached(&self) -> bool {
-        (**self).was_reached()
-    }
-
-    fn is_refused(&self) -> bool {
-        (**self).is_refused()
-    }
-
-    fn passes_calls(&self) -> bool {
-        (**self).passes_calls()
-    }
+for_arc! { Bus:
+    fn publish(topic: Topic, hint: &[u8]);
+    fn hear(after: Option<u64>) -> StoreFuture<'a, HeardHints>;
+    fn was_reached() -> bool;
+    fn is_refused() -> bool;
+    fn passes_calls() -> bool;
 }

@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use super::StoreFuture;
+use super::{StoreFuture, for_arc};
 
 /// One call to be counted, against a budget that refills steadily.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,9 +37,6 @@ pub trait CallCounter: Send + Sync {
     fn take(&self, call: CountedCall) -> StoreFuture<'_, Option<Duration>>;
 }
 
-/// A counter that several servers of one process share.
-impl<C: CallCounter + ?Sized> CallCounter for std::sync::Arc<C> {
-    fn take(&self, call: CountedCall) -> StoreFuture<'_, Option<Duration>> {
-        (**self).take(call)
-    }
+for_arc! { CallCounter:
+    fn take(call: CountedCall) -> StoreFuture<'a, Option<Duration>>;
 }

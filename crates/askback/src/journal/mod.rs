@@ -44,19 +44,16 @@
 
 mod bus;
 mod calls;
-mod memory;
 #[cfg(feature = "sqlite")]
 mod sqlite;
 
-use std::{collections::BTreeSet, sync::Arc, time::Duration};
+use std::{collections::BTreeSet, time::Duration};
 
 pub use askback_core::ask::Millis;
 
 pub use crate::store::{Owner, StoreError, StoreFuture};
-pub(crate) use bus::MAX_HINTS_KEPT;
 pub use bus::{Bus, HeardHints, MAX_HINT_BYTES, Topic};
 pub use calls::{CallCounter, CountedCall};
-pub use memory::MemoryJournal;
 
 /// The id of a call, the same in every process of a service.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -309,81 +306,36 @@ pub trait Journal: Send + Sync {
     fn status(&self, now: Millis) -> StoreFuture<'_, JournalStatus>;
 }
 
-/// A journal that several servers of one process share.
-impl<J: Journal + ?Sized> Journal for Arc<J> {
-    fn park<'a>(&'a self, call: ParkRequest<'a>) -> StoreFuture<'a, ParkOutcome> {
-        (**self).park(call)
-    }
+/// Implements a trait for an `Arc`, which several servers of one process share.
+macro_rules! for_arc {
+    ($trait:ident: $(fn $name:ident($($argument:ident: $type:ty),*) $(-> $returns:ty)?;)*) => {
+        impl<T: $trait + ?Sized> $trait for std::sync::Arc<T> {
+            $(fn $name<'a>(&'a self, $($argument: $type),*) $(-> $returns)? {
+                (**self).$name($($argument),*)
+            })*
+        }
+    };
+}
 
-    fn answer<'a>(&'a self, answer: AnswerRequest<'a>) -> StoreFuture<'a, AnswerOutcome> {
-        (**self).answer(answer)
-    }
+use for_arc;
 
-    fn finish<'a>(&'a self, end: FinishRequest<'a>) -> StoreFuture<'a, bool> {
-        (**self).finish(end)
-    }
-
-    fn read(
-        &self,
-        call: CallId,
-        session: SessionId,
-        after: u64,
-        most: usize,
-    ) -> StoreFuture<'_, Option<Log>> {
-        (**self).read(call, session, after, most)
-    }
-
-    fn due(&self, lease: Lease, now: Millis, most: usize) -> StoreFuture<'_, Vec<TakenCall>> {
-        (**self).due(lease, now, most)
-    }
-
-    fn renew<'a>(
-        &'a self,
-        held: &'a [(CallId, u32)],
-        until: Millis,
-    ) -> StoreFuture<'a, Vec<(CallId, u32)>> {
-        (**self).renew(held, until)
-    }
-
-    fn set_status<'a>(&'a self, call: CallId, epoch: u32, status: &'a [u8]) -> StoreFuture<'a, ()> {
-        (**self).set_status(call, epoch, status)
-    }
-
-    fn task(&self, call: CallId, session: SessionId) -> StoreFuture<'_, Option<TaskState>> {
-        (**self).task(call, session)
-    }
-
-    fn cancel(&self, session: SessionId, request: [u8; 16]) -> StoreFuture<'_, bool> {
-        (**self).cancel(session, request)
-    }
-
-    fn note<'a>(&'a self, session: SessionRequest, note: &'a [u8]) -> StoreFuture<'a, ()> {
-        (**self).note(session, note)
-    }
-
-    fn end_session(&self, session: SessionRequest) -> StoreFuture<'_, ()> {
-        (**self).end_session(session)
-    }
-
-    fn session(&self, session: SessionId) -> StoreFuture<'_, SessionNote> {
-        (**self).session(session)
-    }
-
-    fn ended_since(&self, since: Millis) -> StoreFuture<'_, Vec<SessionId>> {
-        (**self).ended_since(since)
-    }
-
-    fn announce(&self, process: NodeId, until: Millis, now: Millis) -> StoreFuture<'_, u64> {
-        (**self).announce(process, until, now)
-    }
-
-    fn purge(&self, now: Millis) -> StoreFuture<'_, usize> {
-        (**self).purge(now)
-    }
-
-    fn status(&self, now: Millis) -> StoreFuture<'_, JournalStatus> {
-        (**self).status(now)
-    }
+for_arc! { Journal:
+    fn park(call: ParkRequest<'a>) -> StoreFuture<'a, ParkOutcome>;
+    fn answer(answer: AnswerRequest<'a>) -> StoreFuture<'a, AnswerOutcome>;
+    fn finish(end: FinishRequest<'a>) -> StoreFuture<'a, bool>;
+    fn read(call: CallId, session: SessionId, after: u64, most: usize) -> StoreFuture<'a, Option<Log>>;
+    fn due(lease: Lease, now: Millis, most: usize) -> StoreFuture<'a, Vec<TakenCall>>;
+    fn renew(held: &'a [(CallId, u32)], until: Millis) -> StoreFuture<'a, Vec<(CallId, u32)>>;
+    fn set_status(call: CallId, epoch: u32, status: &'a [u8]) -> StoreFuture<'a, ()>;
+    fn task(call: CallId, session: SessionId) -> StoreFuture<'a, Option<TaskState>>;
+    fn cancel(session: SessionId, request: [u8; 16]) -> StoreFuture<'a, bool>;
+    fn note(session: SessionRequest, note: &'a [u8]) -> StoreFuture<'a, ()>;
+    fn end_session(session: SessionRequest) -> StoreFuture<'a, ()>;
+    fn session(session: SessionId) -> StoreFuture<'a, SessionNote>;
+    fn ended_since(since: Millis) -> StoreFuture<'a, Vec<SessionId>>;
+    fn announce(process: NodeId, until: Millis, now: Millis) -> StoreFuture<'a, u64>;
+    fn purge(now: Millis) -> StoreFuture<'a, usize>;
+    fn status(now: Millis) -> StoreFuture<'a, JournalStatus>;
 }
 
 /// The contents of a journal at one moment. Each call that is not over is waiting, running or overdue. A task is a call.

@@ -4,9 +4,8 @@ use std::time::Duration;
 
 use super::{
     AnswerOutcome, AnswerRequest, Bus, CallId, Event, FinishRequest, HeardHints, Journal,
-    JournalStatus, Lease, Log, LogEvent, MAX_HINTS_KEPT, Millis, NodeId, Owner, ParkOutcome,
-    ParkRequest, SessionId, SessionNote, SessionRequest, StoreError, StoreFuture, TakenCall,
-    TaskState, Topic,
+    JournalStatus, Lease, Log, LogEvent, Millis, NodeId, Owner, ParkOutcome, ParkRequest,
+    SessionId, SessionNote, SessionRequest, StoreError, StoreFuture, TakenCall, TaskState, Topic,
 };
 use crate::store::{
     SqliteStore,
@@ -347,6 +346,9 @@ fn log_event(row: &Row<'_>) -> rusqlite::Result<LogEvent> {
         message: row.get(2)?,
     })
 }
+
+/// How many hints are kept for slower readers.
+const MAX_HINTS_KEPT: usize = 1024;
 
 /// The interval at which hints of other processes are polled.
 const LOOK: Duration = Duration::from_millis(250);

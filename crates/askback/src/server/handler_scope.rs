@@ -1,6 +1,6 @@
 //! The per-server parts of handlers: states, limits and middleware.
 
-use std::sync::Arc;
+use std::sync::{Arc, atomic::AtomicU32};
 
 use askback_core::limits::Limits;
 
@@ -40,9 +40,15 @@ impl HandlerScope {
         commits: &RunningCommits,
         logs: bool,
     ) -> Self {
-        let (clock, store) = (Arc::clone(clock), Arc::clone(store));
-        let (limits, commits) = (Arc::new(parts.limits), commits.clone());
-        let backing = Backing::new(limits, parts.states, clock, logs, commits, store);
+        let backing = Backing {
+            limits: Arc::new(parts.limits),
+            states: parts.states,
+            clock: Arc::clone(clock),
+            logs,
+            commits: commits.clone(),
+            store: Arc::clone(store),
+            writes: AtomicU32::new(0),
+        };
         Self {
             backing: Arc::new(backing),
             layers: parts.layers,

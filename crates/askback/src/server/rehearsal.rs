@@ -6,7 +6,6 @@ use std::{sync::Arc, task::Poll};
 use askback_core::{
     ask::{Flow, FlowState},
     jsonrpc::ErrorObject,
-    protocol::{LoggingLevel, ServerNotification},
 };
 
 use super::{answer::Answer, call::HandlerCall};
@@ -106,12 +105,4 @@ fn explain(state: &FlowState, again: &Flow) -> String {
 
 struct SilentPeer;
 
-impl Peer for SilentPeer {
-    fn notify(&self, _: ServerNotification) {}
-
-    fn wants_log(&self, _: LoggingLevel) -> bool {
-        false
-    }
-
-    fn complete_elicitation(&self, _: String) {}
-}
+impl Peer for SilentPeer {}

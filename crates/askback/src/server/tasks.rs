@@ -217,22 +217,14 @@ impl Drop for Worker {
     }
 }
 
+/// The only notification about a task is its status (Task Status Notifications).
 impl Peer for TaskPeer {
-    /// The only notification about a task is its status (Task Status Notifications).
-    fn notify(&self, _: ServerNotification) {}
-
     fn stands(&self, message: String) {
         let now = self.shared.clock().now();
         if self.shared.tasks.lock().tasks.say(&self.id, message, now) {
             self.shared.task_changed(&self.id);
         }
     }
-
-    fn wants_log(&self, _: LoggingLevel) -> bool {
-        false
-    }
-
-    fn complete_elicitation(&self, _: String) {}
 }
 
 impl AskingPeer for TaskPeer {

@@ -179,10 +179,15 @@ impl Trace {
     }
 }
 
+/// Adds to counters, with attributes.
+macro_rules! count {
+    ($($what:tt)*) => {
+        tracing::event!(target: "askback::metrics", tracing::Level::DEBUG, $($what)*)
+    };
+}
+
 pub(super) fn count_round(method: &str, questions: usize) {
-    tracing::event!(
-        target: "askback::metrics",
-        tracing::Level::DEBUG,
+    count!(
         monotonic_counter.askback.rounds = 1_u64,
         monotonic_counter.askback.questions = questions as u64,
         mcp.method.name = method,
@@ -190,37 +195,25 @@ pub(super) fn count_round(method: &str, questions: usize) {
 }
 
 pub(super) fn count_replay(method: &str) {
-    tracing::event!(
-        target: "askback::metrics",
-        tracing::Level::DEBUG,
+    count!(
         monotonic_counter.askback.replays = 1_u64,
-        mcp.method.name = method,
+        mcp.method.name = method
     );
 }
 
 #[cfg(feature = "http-server")]
 pub(super) fn count_takeover() {
-    tracing::event!(
-        target: "askback::metrics",
-        tracing::Level::DEBUG,
-        monotonic_counter.askback.takeovers = 1_u64,
-    );
+    count!(monotonic_counter.askback.takeovers = 1_u64);
 }
 
 #[cfg(feature = "http-server")]
 pub(super) fn count_gap() {
-    tracing::event!(
-        target: "askback::metrics",
-        tracing::Level::DEBUG,
-        monotonic_counter.askback.gaps = 1_u64,
-    );
+    count!(monotonic_counter.askback.gaps = 1_u64);
 }
 
 pub(super) fn count_refusal(reason: &'static str) {
-    tracing::event!(
-        target: "askback::metrics",
-        tracing::Level::DEBUG,
+    count!(
         monotonic_counter.askback.refusals = 1_u64,
-        askback.reason = reason,
+        askback.reason = reason
     );
 }

@@ -32,7 +32,7 @@ use super::{
 /// does not shrink.
 ///
 /// The store has its own thread. Work that has begun finishes even if its future is dropped, and dropping the store
-/// waits for it.
+/// waits for it. A store at the path `:memory:` is in memory, for tests, and its caller's thread does the work.
 pub struct SqliteStore {
     file: SqliteFile,
     max_bytes: usize,

@@ -1,6 +1,6 @@
 use std::{sync::Arc, time::Duration};
 
-use super::contract::{BrokenContract, CheckResult, check_rules, expect, failed, rules};
+use super::contract::{BrokenContract, CheckResult, check_rules, expect, fail, rules};
 use crate::journal::{Bus, HeardHints, MAX_HINT_BYTES, SessionId, Topic};
 
 const LONGEST: Duration = Duration::from_secs(10);
@@ -29,18 +29,19 @@ where
 
 const SESSION: Topic = Topic::Session(SessionId([1; 16]));
 
-async fn hear(bus: &dyn Bus, after: Option<u64>) -> Result<HeardHints, String> {
+async fn hear(bus: &dyn Bus, after: Option<u64>) -> CheckResult<HeardHints> {
     let heard = tokio::time::timeout(LONGEST, bus.hear(after)).await;
-    heard
-        .map_err(|_| "nothing is heard".to_owned())?
-        .map_err(failed)
+    match heard {
+        Ok(heard) => Ok(heard?),
+        Err(_) => fail("nothing is heard"),
+    }
 }
 
 async fn hear_all(
     bus: &dyn Bus,
     mut after: u64,
     count: usize,
-) -> Result<Vec<(Topic, Vec<u8>)>, String> {
+) -> CheckResult<Vec<(Topic, Vec<u8>)>> {
     let mut all = Vec::new();
     while all.len() < count {
         let heard = hear(bus, Some(after)).await?;

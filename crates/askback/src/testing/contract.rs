@@ -25,6 +25,10 @@ impl BrokenContract {
         }
     }
 
+    pub(super) fn check(&mut self, rule: &'static str, kept: CheckResult) {
+        self.note(rule, kept.map_err(|Failure(how)| how));
+    }
+
     /// Returns itself as an error if any rule is broken.
     ///
     /// # Errors
@@ -48,7 +52,16 @@ impl fmt::Display for BrokenContract {
     }
 }
 
-pub(super) type CheckResult = Result<(), String>;
+/// Why a rule is broken. Any other error becomes one with `?`.
+pub(super) struct Failure(pub(super) String);
+
+impl<E: fmt::Debug> From<E> for Failure {
+    fn from(error: E) -> Self {
+        Self(format!("failed with {error:?}"))
+    }
+}
+
+pub(super) type CheckResult<T = ()> = Result<T, Failure>;
 
 pub(super) type CheckFuture = Pin<Box<dyn Future<Output = CheckResult> + Send>>;
 
@@ -64,20 +77,20 @@ pub(super) async fn check_rules<T, O: AsyncFn() -> T>(
     for (rule, max_bytes, check) in rules {
         let open = create(*max_bytes).await;
         let opened = [open().await, open().await];
-        broken.note(rule, check(opened).await);
+        broken.check(rule, check(opened).await);
     }
     broken.into_result()
 }
 
-pub(super) fn failed(error: impl fmt::Debug) -> String {
-    format!("failed with {error:?}")
+pub(super) fn fail<T>(how: impl Into<String>) -> CheckResult<T> {
+    Err(Failure(how.into()))
 }
 
 pub(super) fn expect<T: PartialEq + fmt::Debug>(what: &str, got: T, want: T) -> CheckResult {
     if got == want {
         return Ok(());
     }
-    Err(format!("{what}: {got:?}, not {want:?}"))
+    fail(format!("{what}: {got:?}, not {want:?}"))
 }
 
 /// Defines the rules of a contract, each with its text, its check and, if it matters, the room that it needs.

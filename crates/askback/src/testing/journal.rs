@@ -2,7 +2,7 @@ use std::{fmt::Debug, sync::Arc, time::Duration};
 
 use tokio::task::JoinSet;
 
-use super::contract::{BrokenContract, CheckResult, check_rules, expect, failed, rules};
+use super::contract::{BrokenContract, CheckResult, check_rules, expect, fail, rules};
 use crate::journal::{
     AnswerOutcome, AnswerRequest, CallId, Event, FinishRequest, Journal, JournalStatus, Lease,
     Millis, NodeId, Owner, ParkOutcome, ParkRequest, SessionId, SessionNote, SessionRequest,
@@ -66,7 +66,7 @@ async fn gives<T: PartialEq + Debug>(
     answer: StoreFuture<'_, T>,
     want: T,
 ) -> CheckResult {
-    expect(what, answer.await.map_err(failed)?, want)
+    expect(what, answer.await?, want)
 }
 
 fn event(text: &str, ask: Option<u32>) -> Event {
@@ -131,7 +131,7 @@ async fn waits(journal: &dyn Journal, request: ParkRequest<'_>) -> CheckResult {
     parks(journal, request, ParkOutcome::Waiting).await
 }
 
-async fn answer(journal: &dyn Journal, ask: u32, node: u8) -> Result<AnswerOutcome, String> {
+async fn answer(journal: &dyn Journal, ask: u32, node: u8) -> CheckResult<AnswerOutcome> {
     let reply = format!("reply {ask}");
     let answer = AnswerRequest {
         call: CALL,
@@ -141,7 +141,7 @@ async fn answer(journal: &dyn Journal, ask: u32, node: u8) -> Result<AnswerOutco
         lease: lease(node, NOW),
         now: NOW,
     };
-    journal.answer(answer).await.map_err(failed)
+    Ok(journal.answer(answer).await?)
 }
 
 async fn answers(
@@ -211,10 +211,10 @@ async fn one_takes([journal, other]: [Arc<dyn Journal>; 2]) -> CheckResult {
     let mut takers = 0;
     let mut kept = 0;
     while let Some(answered) = answering.join_next().await {
-        match answered.map_err(|error| error.to_string())?? {
+        match answered?? {
             AnswerOutcome::Taken(_) => takers += 1,
             AnswerOutcome::Kept => kept += 1,
-            other => return Err(format!("an answer: {other:?}")),
+            other => return fail(format!("an answer: {other:?}")),
         }
     }
     expect("processes that took it", takers, 1)?;
@@ -246,17 +246,17 @@ async fn answered_and_parked([journal, other]: [Arc<dyn Journal>; 2]) -> CheckRe
             lease: lease(7, NOW),
             now: NOW,
         };
-        journal.answer(of(0, b"reply 0")).await.map_err(failed)?;
+        journal.answer(of(0, b"reply 0")).await?;
         let again = ParkRequest {
             call,
             ..park_again(1, &[0], b"s")
         };
         let at_once = tokio::join!(journal.park(again), other.answer(of(1, b"reply 1")));
-        let (parked, answered) = (at_once.0.map_err(failed)?, at_once.1.map_err(failed)?);
+        let (parked, answered) = (at_once.0?, at_once.1?);
         let (taken_again, epoch) = match (parked, answered) {
             (ParkOutcome::Answered(taken), AnswerOutcome::Kept) => (taken, 1),
             (ParkOutcome::Waiting, AnswerOutcome::Taken(taken)) => (taken, 2),
-            other => return Err(format!("parked and answered: {other:?}")),
+            other => return fail(format!("parked and answered: {other:?}")),
         };
         let want = TakenCall {
             call,
@@ -273,7 +273,7 @@ async fn parked_again([journal, other]: [Arc<dyn Journal>; 2]) -> CheckResult {
     for journal in [&journal, &other] {
         waits(&**journal, first).await?;
     }
-    let log = other.read(CALL, SESSION, 0, 9).await.map_err(failed)?;
+    let log = other.read(CALL, SESSION, 0, 9).await?;
     let numbers = log.map(|log| log.events.iter().map(|it| it.number).collect::<Vec<_>>());
     expect("the messages", numbers, Some(vec![1, 2]))?;
     takes(&*journal, 0, taken("first", 1, &[0], 3)).await?;
@@ -329,7 +329,7 @@ async fn goes_on([journal, other]: [Arc<dyn Journal>; 2]) -> CheckResult {
     // A renewed lease has not ended.
     for (epoch, until) in [(1, NOW + 20_000), (0, NOW + 90_000)] {
         let renewed = other.renew(&[(CALL, epoch)], until).await;
-        renewed.map_err(failed)?;
+        renewed?;
     }
     for (now, want) in [
         (NOW + 19_999, Vec::new()),
@@ -351,7 +351,7 @@ async fn logged([journal, other]: [Arc<dyn Journal>; 2]) -> CheckResult {
     waits(&*journal, request).await?;
     let check = async |what, (after, most), want: &[(u64, bool, &str)], is_over| {
         let log = other.read(CALL, SESSION, after, most);
-        let log = log.await.map_err(failed)?.ok_or("there is no log")?;
+        let log = log.await?.ok_or("there is no log")?;
         let events = log.events.into_iter();
         let got: Vec<_> = events
             .map(|it| (it.number, it.is_answered, it.message))
@@ -372,7 +372,7 @@ async fn logged([journal, other]: [Arc<dyn Journal>; 2]) -> CheckResult {
     answer(&*journal, 0, 7).await?;
     check("the log", (3, 9), &[(4, true, "a"), (5, false, "b")], false).await?;
     let last = [event("c", None)];
-    journal.finish(end(Some(1), &last)).await.map_err(failed)?;
+    journal.finish(end(Some(1), &last)).await?;
     check(
         "a part of the log",
         (3, 2),
@@ -425,7 +425,7 @@ async fn ended([journal, other]: [Arc<dyn Journal>; 2]) -> CheckResult {
     answers("an answer", &*journal, (0, 7), AnswerOutcome::Unknown).await?;
     waits(&*journal, park(b"r", &[])).await?;
     answer(&*journal, 0, 7).await?;
-    journal.finish(end(Some(1), &[])).await.map_err(failed)?;
+    journal.finish(end(Some(1), &[])).await?;
     answers("a late answer", &*journal, (1, 7), AnswerOutcome::Duplicate).await?;
     let due = journal.due(lease(7, EXPIRES), EXPIRES, 9);
     gives("calls that are due", due, Vec::new()).await?;
@@ -435,7 +435,7 @@ async fn ended([journal, other]: [Arc<dyn Journal>; 2]) -> CheckResult {
 
 async fn tasks([journal, other]: [Arc<dyn Journal>; 2]) -> CheckResult {
     let has_status = async |text: &str, answered: &[u32]| {
-        let task = other.task(CALL, SESSION).await.map_err(failed)?;
+        let task = other.task(CALL, SESSION).await?;
         let want = Some((text.as_bytes().to_vec(), answered.to_vec()));
         expect(
             "its status",
@@ -445,7 +445,7 @@ async fn tasks([journal, other]: [Arc<dyn Journal>; 2]) -> CheckResult {
     };
     let set = async |call, epoch, text: &str| {
         let set = journal.set_status(call, epoch, text.as_bytes());
-        set.await.map_err(failed)
+        CheckResult::Ok(set.await?)
     };
     let begun = ParkRequest {
         status: Some(b"begun"),
@@ -499,7 +499,7 @@ async fn tasks([journal, other]: [Arc<dyn Journal>; 2]) -> CheckResult {
     };
     waits(&*journal, asks).await?;
     set(ASKING, 0, "works").await?;
-    let task = other.task(ASKING, SESSION).await.map_err(failed)?;
+    let task = other.task(ASKING, SESSION).await?;
     let status = task.map(|task| task.status);
     expect(
         "the status of a task that asks",
@@ -521,7 +521,7 @@ async fn renewed([journal, other]: [Arc<dyn Journal>; 2]) -> CheckResult {
         vec![(CALL, 0)],
     )
     .await?;
-    other.cancel(SESSION, REQUEST).await.map_err(failed)?;
+    other.cancel(SESSION, REQUEST).await?;
     let lost = other.renew(&[(CALL, 1)], NOW + 9);
     gives("calls that were cancelled", lost, vec![(CALL, 1)]).await
 }
@@ -536,7 +536,7 @@ async fn sessions_end([journal, other]: [Arc<dyn Journal>; 2]) -> CheckResult {
     )
     .await?;
     for note in [b"first".as_slice(), b"watched"] {
-        journal.note(session, note).await.map_err(failed)?;
+        journal.note(session, note).await?;
     }
     let noted = SessionNote {
         is_ended: false,
@@ -544,8 +544,8 @@ async fn sessions_end([journal, other]: [Arc<dyn Journal>; 2]) -> CheckResult {
     };
     gives("what was noted", other.session(SESSION), noted).await?;
     waits(&*journal, park(b"r", &[])).await?;
-    journal.end_session(session).await.map_err(failed)?;
-    let ended = other.session(SESSION).await.map_err(failed)?;
+    journal.end_session(session).await?;
+    let ended = other.session(SESSION).await?;
     expect("whether it has ended", ended.is_ended, true)?;
     answers("an answer", &*other, (0, 7), AnswerOutcome::Unknown).await?;
     let since = other.ended_since(NOW);
@@ -557,11 +557,11 @@ async fn sessions_end([journal, other]: [Arc<dyn Journal>; 2]) -> CheckResult {
 async fn purged([journal, other]: [Arc<dyn Journal>; 2]) -> CheckResult {
     waits(&*journal, park(b"r", &[event("a", Some(0))])).await?;
     let noted = journal.note(of_session(SESSION, None), b"n").await;
-    noted.map_err(failed)?;
+    noted?;
     gives("removed too early", other.purge(EXPIRES - 1), 0).await?;
     gives("removed", other.purge(EXPIRES), 2).await?;
     answers("an answer", &*journal, (0, 7), AnswerOutcome::Unknown).await?;
-    let session = journal.session(SESSION).await.map_err(failed)?;
+    let session = journal.session(SESSION).await?;
     expect("what was noted", session.note, None)
 }
 
@@ -588,7 +588,7 @@ async fn announced([journal, other]: [Arc<dyn Journal>; 2]) -> CheckResult {
 async fn counted([journal, other]: [Arc<dyn Journal>; 2]) -> CheckResult {
     const SECOND: u64 = 1000;
     let check = async |what, now, want: &JournalStatus| {
-        let mut status = other.status(now).await.map_err(failed)?;
+        let mut status = other.status(now).await?;
         expect("whether it counts bytes", status.bytes > 0, true)?;
         status.bytes = 0;
         expect(what, &status, want)
@@ -667,14 +667,14 @@ async fn shared_out([journal, _]: [Arc<dyn Journal>; 2]) -> CheckResult {
             ..park(&record, &[])
         };
         match journal.park(request).await {
-            Ok(_) if parked == u8::MAX => return Err("an owner may have all".into()),
+            Ok(_) if parked == u8::MAX => return fail("an owner may have all"),
             Ok(_) => parked += 1,
             Err(error) => break error,
         }
     };
     match refused {
         StoreError::ShareFull | StoreError::Full { .. } => {}
-        other => return Err(format!("one too many: {other:?}")),
+        other => return fail(format!("one too many: {other:?}")),
     }
     let request = ParkRequest {
         call: CallId([255; 16]),
@@ -685,19 +685,19 @@ async fn shared_out([journal, _]: [Arc<dyn Journal>; 2]) -> CheckResult {
     // Notes about sessions make room for newer sessions of the same owner.
     let kept = SessionId([254; 16]);
     let of_other = of_session(kept, Some(Owner([2; 16])));
-    journal.note(of_other, b"kept").await.map_err(failed)?;
+    journal.note(of_other, b"kept").await?;
     for number in 0..100 {
         let session = SessionRequest {
             expires: EXPIRES + u64::from(number),
             ..of_session(SessionId([number; 16]), Some(greedy))
         };
-        journal.note(session, &record).await.map_err(failed)?;
+        journal.note(session, &record).await?;
     }
-    let oldest = journal.session(SessionId([0; 16])).await.map_err(failed)?;
+    let oldest = journal.session(SessionId([0; 16])).await?;
     expect("the oldest note of an owner of many", oldest.note, None)?;
-    let newest = journal.session(SessionId([99; 16])).await.map_err(failed)?;
+    let newest = journal.session(SessionId([99; 16])).await?;
     expect("whether the newest is kept", newest.note.is_some(), true)?;
-    let other = journal.session(kept).await.map_err(failed)?;
+    let other = journal.session(kept).await?;
     expect(
         "the note of another owner",
         other.note,

@@ -3,7 +3,7 @@ use std::{collections::BTreeSet, sync::Arc, time::Duration};
 use askback_core::ask::FlowId;
 use tokio::task::JoinSet;
 
-use super::contract::{BrokenContract, CheckResult, check_rules, expect, failed, rules};
+use super::contract::{BrokenContract, CheckResult, check_rules, expect, fail, rules};
 use crate::store::{Claim, ClaimRequest, Millis, Owner, PutRequest, Store, StoreError};
 
 const FLOW: FlowId = FlowId([1; 16]);
@@ -95,7 +95,7 @@ async fn claims(
     want: Claim,
 ) -> CheckResult {
     let name = request.name;
-    let got = store.claim(request).await.map_err(failed)?;
+    let got = store.claim(request).await?;
     expect(&format!("{what} of `{name}`"), brief(&got), brief(&want))
 }
 
@@ -107,11 +107,11 @@ fn brief(claim: &Claim) -> String {
 }
 
 async fn finishes(store: &dyn Store, name: &str, value: &[u8]) -> CheckResult {
-    store.finish(FLOW, name, value).await.map_err(failed)
+    Ok(store.finish(FLOW, name, value).await?)
 }
 
 async fn holds(what: &str, store: &dyn Store, id: u8, want: Option<&[u8]>) -> CheckResult {
-    let got = store.get([id; 32]).await.map_err(failed)?;
+    let got = store.get([id; 32]).await?;
     let length = |bytes: Option<&[u8]>| bytes.map(|bytes| format!("{} bytes", bytes.len()));
     expect(what, length(got.as_deref()), length(want))?;
     expect(
@@ -125,8 +125,8 @@ async fn holds(what: &str, store: &dyn Store, id: u8, want: Option<&[u8]>) -> Ch
 fn refused<T>(what: &str, got: Result<T, StoreError>, want: &str) -> CheckResult {
     match got.map_err(|error| format!("{error:?}")) {
         Err(error) if error.starts_with(want) => Ok(()),
-        Err(error) => Err(format!("{what}: refused with {error}, not {want}")),
-        Ok(_) => Err(format!("{what}: allowed, not refused with {want}")),
+        Err(error) => fail(format!("{what}: refused with {error}, not {want}")),
+        Ok(_) => fail(format!("{what}: allowed, not refused with {want}")),
     }
 }
 
@@ -176,8 +176,8 @@ async fn granted_once_at_a_time([store, other]: [Arc<dyn Store>; 2]) -> CheckRes
     }
     let mut granted = Vec::new();
     while let Some(claimed) = claimants.join_next().await {
-        let claimed: Result<_, StoreError> = claimed.map_err(|error| error.to_string())?;
-        granted.extend(claimed.map_err(failed)?);
+        let claimed: Result<_, StoreError> = claimed?;
+        granted.extend(claimed?);
     }
     let names: BTreeSet<_> = granted.iter().collect();
     expect("names that were granted", names.len(), NAMES)?;
@@ -280,7 +280,7 @@ async fn states_are_kept([store, other]: [Arc<dyn Store>; 2]) -> CheckResult {
     holds("a state that was not put", &*store, 1, None).await?;
     let large = vec![7; VALUE];
     for (id, bytes) in [(1, &large[..]), (2, b""), (1, b"other")] {
-        store.put(state(id, bytes)).await.map_err(failed)?;
+        store.put(state(id, bytes)).await?;
     }
     holds("what was put first", &*store, 1, Some(&large)).await?;
     holds("by the store opened again", &*other, 1, Some(&large)).await?;
@@ -290,12 +290,12 @@ async fn states_are_kept([store, other]: [Arc<dyn Store>; 2]) -> CheckResult {
             expires,
             ..state(3, b"longer")
         };
-        store.put(state).await.map_err(failed)?;
+        store.put(state).await?;
     }
-    store.purge(NOW + 19).await.map_err(failed)?;
+    store.purge(NOW + 19).await?;
     let before = "before the latest expiry it was given";
     holds(before, &*store, 3, Some(b"longer")).await?;
-    store.purge(NOW + 20).await.map_err(failed)?;
+    store.purge(NOW + 20).await?;
     holds("after that", &*store, 3, None).await
 }
 
@@ -313,10 +313,10 @@ async fn purged([store, _]: [Arc<dyn Store>; 2]) -> CheckResult {
             expires,
             ..state(id, b"state")
         };
-        store.put(state).await.map_err(failed)?;
+        store.put(state).await?;
     }
     for (now, want) in [(NOW + 9, 0), (NOW + 10, 3), (NOW + 10, 0)] {
-        let removed = store.purge(now).await.map_err(failed)?;
+        let removed = store.purge(now).await?;
         expect(&format!("entries removed at {now}"), removed, want)?;
     }
     let later = "one that expires later";
@@ -325,7 +325,7 @@ async fn purged([store, _]: [Arc<dyn Store>; 2]) -> CheckResult {
     holds("one that did not", &*store, 2, Some(b"state")).await?;
     let finished = store.finish(FLOW, "soon", b"").await;
     refused("a claim that was purged", finished, "Unclaimed")?;
-    let removed = store.purge(NOW + 11).await.map_err(failed)?;
+    let removed = store.purge(NOW + 11).await?;
     expect("entries removed at the end", removed, 2)
 }
 
@@ -344,7 +344,7 @@ async fn claims_are_bounded([store, _]: [Arc<dyn Store>; 2]) -> CheckResult {
     let known = "one that is known";
     claims(known, &*store, small("a", NOW), Claim::Busy).await?;
     // States have a separate limit.
-    store.put(state(1, &[1; 15_000])).await.map_err(failed)?;
+    store.put(state(1, &[1; 15_000])).await?;
     for name in ["a", "b"] {
         finishes(&*store, name, &[1; 5000]).await?;
         let done = Claim::Done(vec![1; 5000]);
@@ -390,7 +390,7 @@ async fn claims_are_shared([store, _]: [Arc<dyn Store>; 2]) -> CheckResult {
         refused("a claim too many of one owner", last, "ShareFull")?;
         expect("whether an owner gets anything", taken > 0, true)?;
     }
-    let next = commit(0, "book").await.map_err(failed)?;
+    let next = commit(0, "book").await?;
     expect(
         "the claim of the next owner",
         brief(&next),
@@ -406,11 +406,11 @@ async fn states_are_shared([store, _]: [Arc<dyn Store>; 2]) -> CheckResult {
             expires,
             ..state(id, &[1; BYTES])
         };
-        store.put(state).await.map_err(failed)
+        CheckResult::Ok(store.put(state).await?)
     };
     let kept = async |id: u8| {
-        let kept = store.get([id; 32]).await.map_err(failed)?;
-        Ok::<_, String>(kept.is_some())
+        let kept = store.get([id; 32]).await?;
+        CheckResult::Ok(kept.is_some())
     };
     put(owner(0), 0, NOW + 1).await?;
     // An eighth of the room holds six states.
@@ -429,7 +429,7 @@ async fn states_are_shared([store, _]: [Arc<dyn Store>; 2]) -> CheckResult {
 }
 
 async fn states_are_bounded([store, _]: [Arc<dyn Store>; 2]) -> CheckResult {
-    store.put(state(1, b"kept")).await.map_err(failed)?;
+    store.put(state(1, b"kept")).await?;
     let larger = store.put(state(2, &[1; 10_000])).await;
     refused("a state as large as the store", larger, "Full")?;
     let of_owner = PutRequest {

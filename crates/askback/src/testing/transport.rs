@@ -3,7 +3,7 @@ use std::{io, time::Duration};
 use serde_json::{Value, json};
 use tokio::{task::yield_now, time::timeout};
 
-use super::contract::{BrokenContract, CheckResult, expect, rules};
+use super::contract::{BrokenContract, CheckResult, Failure, expect, fail, rules};
 use crate::transport::{Channel, Receiver, Sender};
 
 const MAX: usize = 64 << 10;
@@ -61,10 +61,7 @@ where
     let mut broken = BrokenContract::default();
     for (rule, _, check) in RULES {
         let kept = timeout(PATIENCE, check(connect(MAX).await)).await;
-        broken.note(
-            rule,
-            kept.unwrap_or_else(|_| Err("it takes too long".to_owned())),
-        );
+        broken.check(rule, kept.unwrap_or_else(|_| fail("it takes too long")));
     }
     broken.into_result()
 }
@@ -84,12 +81,12 @@ fn message_of(bytes: usize) -> Vec<u8> {
     message
 }
 
-async fn receive(receiver: &mut Receiver) -> Result<Option<Value>, String> {
+async fn receive(receiver: &mut Receiver) -> CheckResult<Option<Value>> {
     match receiver.receive().await.map_err(failed)? {
         None => Ok(None),
         Some(bytes) => match serde_json::from_slice(&bytes) {
             Ok(value) => Ok(Some(value)),
-            Err(error) => Err(format!(
+            Err(error) => fail(format!(
                 "what is received is not JSON: {error}; it begins with {:?}",
                 String::from_utf8_lossy(&bytes[..bytes.len().min(40)])
             )),
@@ -110,8 +107,7 @@ async fn send(sender: &mut Sender, number: usize) -> CheckResult {
     } else {
         serde_json::to_vec_pretty(&message)
     };
-    let text = text.map_err(|error| error.to_string())?;
-    sender.send(text).await.map_err(failed)
+    sender.send(text?).await.map_err(failed)
 }
 
 async fn send_all(sender: &mut Sender, count: usize) -> CheckResult {
@@ -182,7 +178,7 @@ async fn too_long([here, there]: [Channel; 2]) -> CheckResult {
                 None => Ok(()),
                 next => expect("what is received after it", next, Some(message(1))),
             },
-            Some(short) => Err(format!("{} bytes of it are received", short.len())),
+            Some(short) => fail(format!("{} bytes of it are received", short.len())),
         }
     };
     tokio::try_join!(sending, receiving)?;
@@ -217,7 +213,7 @@ async fn held_back([here, there]: [Channel; 2]) -> CheckResult {
         }
         if sent == TOO_MANY {
             let mebibytes = (TOO_MANY * MAX) >> 20;
-            return Err(format!("{mebibytes} MiB are taken that nobody receives"));
+            return fail(format!("{mebibytes} MiB are taken that nobody receives"));
         }
     }
     let sending = async {
@@ -250,7 +246,7 @@ async fn gone([here, there]: [Channel; 2]) -> CheckResult {
         }
         tokio::time::sleep(Duration::from_millis(1)).await;
     }
-    Err(format!(
+    fail(format!(
         "{ATTEMPTS} messages are taken for an end that is gone"
     ))
 }
@@ -275,6 +271,6 @@ async fn given_up([here, there]: [Channel; 2]) -> CheckResult {
     Ok(())
 }
 
-fn failed(error: io::Error) -> String {
-    format!("failed: {error}")
+fn failed(error: io::Error) -> Failure {
+    Failure(format!("failed: {error}"))
 }

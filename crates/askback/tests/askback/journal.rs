@@ -3,25 +3,28 @@
 use std::sync::Arc;
 
 use askback::{
-    journal::{Bus, Journal, MemoryJournal},
+    journal::{Bus, Journal},
     store::SqliteStore,
     testing::{check_bus, check_journal},
 };
 
+use crate::fleet::memory::MemoryBus;
+
 #[tokio::test(flavor = "multi_thread")]
-async fn memory_keeps_the_contract() {
+async fn sqlite_in_memory_keeps_the_contract() {
     let checked = check_journal(async |max_bytes| {
-        let journal: Arc<dyn Journal> = Arc::new(MemoryJournal::new(max_bytes));
+        let store = SqliteStore::open_with(":memory:", max_bytes).expect("it opens");
+        let journal: Arc<dyn Journal> = Arc::new(store);
         async move || Arc::clone(&journal)
     });
     checked.await.unwrap_or_else(|broken| panic!("{broken}"));
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn memory_is_a_bus() {
+async fn the_bus_of_the_tests_keeps_the_contract() {
     let checked = check_bus(async || {
-        let journal = Arc::new(MemoryJournal::default());
-        async move || Arc::clone(&journal) as Arc<dyn Bus>
+        let bus = Arc::new(MemoryBus::default());
+        async move || Arc::clone(&bus) as Arc<dyn Bus>
     });
     checked.await.unwrap_or_else(|broken| panic!("{broken}"));
 }

@@ -9,23 +9,24 @@ mod changing;
 mod claims;
 mod client;
 mod commits;
-#[cfg(all(feature = "http-server", feature = "macros"))]
+#[cfg(all(feature = "http-server", feature = "macros", feature = "sqlite"))]
 mod deaths;
 mod errors;
 mod extension;
 mod extensions;
-#[cfg(all(feature = "http-server", feature = "macros"))]
+#[cfg(all(feature = "http-server", feature = "macros", feature = "sqlite"))]
 mod fleet;
 #[cfg(all(feature = "http-server", feature = "macros", feature = "sqlite"))]
 mod fleet_attacks;
 #[cfg(feature = "http-server")]
 mod http;
-#[cfg(all(feature = "http-server", feature = "sqlite"))]
+#[cfg(all(feature = "http-server", feature = "macros", feature = "sqlite"))]
 mod journal;
 #[cfg(feature = "http-server")]
 mod keeping;
 mod keys;
 mod lifecycle;
+mod lines;
 mod log;
 #[cfg(feature = "macros")]
 mod macros;

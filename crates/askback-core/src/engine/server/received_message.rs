@@ -50,11 +50,8 @@ impl ReceivedMessage {
         limits: &Limits,
         known: &[Arc<KnownClient>],
     ) -> Result<Self, MalformedMessage> {
-        if let Some(call) = read_call(bytes, &limits.wire, known) {
-            return Ok(Self::Request(call));
-        }
-        if let Some((id, request)) = jsonrpc::parse_request(bytes, &limits.wire) {
-            return Ok(Self::Request(ReceivedRequest::new(id, request)));
+        if let Some(request) = read_request(bytes, &limits.wire, known) {
+            return Ok(Self::Request(request));
         }
         Ok(match jsonrpc::parse(bytes, &limits.wire)? {
             Payload::Single(message) => message.into(),
@@ -162,9 +159,9 @@ fn is_read_here(method: &str) -> bool {
     )
 }
 
-/// Parses a tool call in its usual form with known or no `_meta`, and gives the same result as
-/// [`jsonrpc::parse`]. `None` means that the message needs the full parser.
-fn read_call(
+/// Parses a request in its usual form, with its parameters behind the method, in one pass, and gives
+/// the same result as [`jsonrpc::parse`]. `None` means that the message needs the full parser.
+fn read_request(
     bytes: &[u8],
     limits: &WireLimits,
     known: &[Arc<KnownClient>],
@@ -175,25 +172,33 @@ fn read_call(
     message.object(|message, name| match name {
         "jsonrpc" => once(&mut version, message.string()?),
         "id" => once(&mut id, message.request_id()?),
-        "method" => once(
-            &mut method,
-            message.string().filter(|method| *method == CALL)?,
-        ),
-        "params" => once(&mut params, read_params(message, known)?),
+        "method" => once(&mut method, message.string()?),
+        "params" => once(&mut params, read_params(message, method?, known)?),
         _ => None,
     })?;
     message.end()?;
-    let (id, (params, known)) = (id?, params?);
-    method?;
+    let (id, (request, known)) = (id?, params?);
     let is_sound = version? == jsonrpc::VERSION && jsonrpc::is_short(&id, limits);
-    is_sound.then_some(ReceivedRequest {
-        id,
-        request: ClientRequest::CallTool(params),
-        known,
-    })
+    is_sound.then_some(ReceivedRequest { id, request, known })
 }
 
 fn read_params(
+    message: &mut Walk<'_>,
+    method: &str,
+    known: &[Arc<KnownClient>],
+) -> Option<(ClientRequest, Option<Arc<KnownClient>>)> {
+    if method == CALL {
+        let begin = *message;
+        if let Some((params, known)) = read_call(message, known) {
+            return Some((ClientRequest::CallTool(params), known));
+        }
+        *message = begin;
+    }
+    Some((ClientRequest::read(method, message)?, None))
+}
+
+/// Reads the parameters of a tool call with known or no `_meta`.
+fn read_call(
     message: &mut Walk<'_>,
     known: &[Arc<KnownClient>],
 ) -> Option<(CallToolParams, Option<Arc<KnownClient>>)> {

@@ -82,7 +82,7 @@ pub(super) fn try_write_back(
         Ok(Payload::Batch(batch)) => {
             let messages: Result<Vec<_>, _> = batch
                 .into_iter()
-                .map(|message| message.map(|message| message.to_vec()))
+                .map(|message| message.map(|message| crate::written(&message)))
                 .collect();
             jsonrpc::write_batch(&messages.map_err(|bad| bad.error)?)
         }

@@ -3,6 +3,7 @@
 use std::sync::LazyLock;
 
 use askback_core::{
+    engine::server::ReceivedMessage,
     jsonrpc::{self, Message, Payload},
     limits::{Limits, WireLimits},
     protocol::{
@@ -23,14 +24,15 @@ use crate::proptest_config;
 /// The fast path and the full parser return the same result.
 fn read_in_one_go(bytes: &[u8]) {
     let limits = Limits::default();
-    let Some((id, request)) = jsonrpc::parse_request::<ClientRequest>(bytes, &limits.wire) else {
+    let Ok(ReceivedMessage::Request(received)) = ReceivedMessage::parse(bytes, &limits, &[]) else {
         return;
     };
     match jsonrpc::parse(bytes, &limits.wire) {
         Ok(Payload::Single(Message::Request(call))) => {
-            assert_eq!(call.id, id);
+            assert_eq!(call.id, received.id);
             let params = call.params.as_deref();
-            assert_eq!(ClientRequest::parse(&call.method, params), Ok(request));
+            let request = ClientRequest::parse(&call.method, params);
+            assert_eq!(request, Ok(received.request));
         }
         other => panic!("read as a request: {other:?}"),
     }
@@ -45,7 +47,7 @@ fn read_in_every_way(bytes: &[u8]) {
         Err(_) => return,
     };
     for message in messages {
-        assert!(jsonrpc::parse(&message.to_vec(), &WireLimits::default()).is_ok());
+        assert!(jsonrpc::parse(&crate::written(&message), &WireLimits::default()).is_ok());
         match message {
             Message::Request(call) => {
                 let (method, params) = (&call.method, call.params.as_deref());

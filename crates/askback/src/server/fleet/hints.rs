@@ -28,50 +28,15 @@ const HINT: &str = "bus hint";
 struct ChangeHint {
     node: [u8; 8],
     /// `None` if a hint has no room for it: anything may have changed.
-    changed: Option<ChangedThing>,
+    changed: Option<Change>,
     /// `None` for all.
     owner: Option<OwnerHint>,
-}
-
-#[derive(Serialize, Deserialize)]
-enum ChangedThing {
-    Tools,
-    Prompts,
-    Resources,
-    Resource(String),
-    Task(String),
 }
 
 #[derive(Serialize, Deserialize)]
 enum OwnerHint {
     Unknown,
     Known([u8; 16]),
-}
-
-impl ChangedThing {
-    fn of(changed: &Change) -> Option<Self> {
-        Some(match changed {
-            Change::Tools => Self::Tools,
-            Change::Prompts => Self::Prompts,
-            Change::Resources => Self::Resources,
-            Change::Resource(uri) => Self::Resource(uri.clone()),
-            Change::Task(id) => Self::Task(id.clone()),
-            // Other changes are not published.
-            _ => return None,
-        })
-    }
-}
-
-impl From<ChangedThing> for Change {
-    fn from(changed: ChangedThing) -> Self {
-        match changed {
-            ChangedThing::Tools => Self::Tools,
-            ChangedThing::Prompts => Self::Prompts,
-            ChangedThing::Resources => Self::Resources,
-            ChangedThing::Resource(uri) => Self::Resource(uri),
-            ChangedThing::Task(id) => Self::Task(id),
-        }
-    }
 }
 
 /// Publishes a change to the other processes. A change that concerns those who can see an offer is
@@ -92,7 +57,7 @@ pub(in crate::server) fn publish_change(
     };
     let mut hint = ChangeHint {
         node: node.id.0,
-        changed: ChangedThing::of(changed),
+        changed: Some(changed.clone()),
         owner,
     };
     let mut bytes = sealed(shared, HINT, "", &hint).unwrap_or_default();
@@ -223,7 +188,7 @@ fn take_change(shared: &Shared, node: &Node, hint: &[u8]) {
         Some(OwnerHint::Known(owner)) => Audience::Owner(Owner(owner)),
     };
     match hint.changed {
-        Some(changed) => shared.changes.tell(&changed.into(), to),
+        Some(changed) => shared.changes.tell(&changed, to),
         None => tell_all(shared),
     }
 }

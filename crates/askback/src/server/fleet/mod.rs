@@ -48,7 +48,7 @@ use askback_core::{
     jsonrpc::{self, ErrorObject, RequestId},
     protocol::{
         CallTarget, CallToolParams, CancelledParams, ClientRequest, GetPromptParams, InputRequest,
-        InputRequiredResult, InputResponses, LoggingLevel, RawJson, RawObject, ReadResourceParams,
+        InputRequiredResult, InputResponses, RawJson, RawObject, ReadResourceParams,
         ServerNotification,
     },
     revision::Revision,
@@ -656,19 +656,11 @@ struct JournalPeer {
 }
 
 impl Peer for JournalPeer {
-    fn notify(&self, _: ServerNotification) {}
-
     fn stands(&self, message: String) {
         if let Some(task) = &self.standing.task {
             task.say(message);
         }
     }
-
-    fn wants_log(&self, _: LoggingLevel) -> bool {
-        false
-    }
-
-    fn complete_elicitation(&self, _: String) {}
 }
 
 impl ParkingPeer for JournalPeer {

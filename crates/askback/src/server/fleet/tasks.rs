@@ -92,9 +92,7 @@ pub(super) enum Stage {
 
 /// A saved task, on which this process is about to work.
 pub(crate) struct BegunTask {
-    shared: Arc<Shared>,
-    node: Arc<Node>,
-    standing: CallRecord,
+    peer: Arc<JournalPeer>,
     task: WorkingTask,
     lease: LeaseGuard,
     place: Charge,
@@ -170,9 +168,11 @@ pub(in crate::server) async fn begin_task(
     let lease = LeaseGuard::new(node, &standing);
     let told = status.describe(shared, &task.facts.name, &[]);
     let begun = BegunTask {
-        shared: Arc::clone(shared),
-        node: Arc::clone(node),
-        standing,
+        peer: Arc::new(JournalPeer {
+            shared: Arc::clone(shared),
+            node: Arc::clone(node),
+            standing,
+        }),
         task,
         lease,
         place,
@@ -194,11 +194,7 @@ fn cannot_begin(error: StoreError) -> Error {
 
 impl BegunTask {
     pub(crate) fn peer(&self) -> Arc<dyn ParkingPeer> {
-        Arc::new(JournalPeer {
-            shared: Arc::clone(&self.shared),
-            node: Arc::clone(&self.node),
-            standing: self.standing.clone(),
-        })
+        Arc::clone(&self.peer) as _
     }
 
     /// Works on the task until it ends with its result, or is parked (`None`).
@@ -207,18 +203,20 @@ impl BegunTask {
         W: Future<Output = Option<Result<RawJson, ErrorObject>>> + Send + 'static,
     {
         let Self {
-            shared,
-            node,
-            standing,
+            peer,
             task,
             lease,
             place,
         } = self;
         lease.work(async move {
             if let Some(outcome) = work.await {
+                let JournalPeer {
+                    shared,
+                    node,
+                    standing,
+                } = &*peer;
                 let whose = (standing.session, standing.call);
-                task.end(&shared, &node, whose, standing.epoch, outcome)
-                    .await;
+                task.end(shared, node, whose, standing.epoch, outcome).await;
             }
             drop(place);
         });

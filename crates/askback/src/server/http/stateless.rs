@@ -210,7 +210,4 @@ impl Peer for Requester {
     fn wants_log(&self, level: LoggingLevel) -> bool {
         self.origin.log_level.is_some_and(|least| level >= least)
     }
-
-    /// This era has no such notification.
-    fn complete_elicitation(&self, _: String) {}
 }

@@ -81,7 +81,6 @@ fn processes_freeze_by_random_schedules() {
     die_by_drawn_schedules(cases() / 2, true, Common::in_memory);
 }
 
-#[cfg(feature = "sqlite")]
 #[test]
 fn processes_die_by_drawn_schedules_over_sqlite() {
     die_by_drawn_schedules(cases() / 10, false, Common::in_sqlite);

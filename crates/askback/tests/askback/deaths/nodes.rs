@@ -10,11 +10,10 @@ use std::{
     time::Duration,
 };
 
-#[cfg(feature = "sqlite")]
 use askback::store::SqliteStore;
 use askback::{
     Clock, Fleet, Prompt, Resource, Tool,
-    journal::{Journal, MemoryJournal, Millis},
+    journal::{Journal, Millis},
     keys::{Key, KeyRing, KeySource},
     protocol::TaskSupport,
     store::{MemoryStore, Store},
@@ -22,13 +21,12 @@ use askback::{
 use askback_travel::{Bookings, Itineraries};
 use tokio::runtime::{Builder, Runtime};
 
-#[cfg(feature = "sqlite")]
 use super::fate::DangerousThread;
 use super::{
     fate::{Dangerous, DangerousStore, FATE, Fate},
     tools::{book, both, greet, late, note, samples, slow},
 };
-use crate::{http::client::Client, wrapped::Wrapped};
+use crate::{fleet::memory, http::client::Client, wrapped::Wrapped};
 
 pub(super) const NODES: usize = 3;
 
@@ -64,11 +62,10 @@ pub(super) struct Common {
 
 impl Common {
     pub(super) fn in_memory() -> Self {
-        let journal = Arc::new(Wrapped::new(MemoryJournal::default(), Dangerous));
+        let journal = Arc::new(Wrapped::new(memory::journal(), Dangerous));
         Self::new(move || journal.clone())
     }
 
-    #[cfg(feature = "sqlite")]
     pub(super) fn in_sqlite() -> Self {
         let folder = tempfile::tempdir().expect("a folder");
         Self::new(move || {

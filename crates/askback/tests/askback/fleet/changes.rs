@@ -23,7 +23,7 @@ fn server(shared: &Shared) -> Server {
 }
 
 fn server_on(shared: &Shared, line: &JournalLine) -> Server {
-    let fleet = Fleet::new(line.clone()).bus(Arc::clone(&shared.journal));
+    let fleet = Fleet::new(line.clone()).bus(Arc::clone(&shared.bus));
     let server = shared.builder(line).fleet(fleet).build();
     server.expect("the server is whole")
 }
@@ -171,7 +171,7 @@ async fn a_hint_of_a_stranger_does_not_end_a_call() {
     let call = URL_SAFE_NO_PAD.decode(call).expect("base64");
     let call = CallId(call.try_into().expect("16 bytes"));
     for hint in [&b""[..], &[7; 8], &[7; 16], &[7; 1024]] {
-        shared.journal.publish(Topic::Call(call), hint);
+        shared.bus.publish(Topic::Call(call), hint);
         sleep(Duration::from_millis(1)).await;
         assert_eq!(line.requests(), ["read"]);
     }

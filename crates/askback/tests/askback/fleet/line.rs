@@ -8,10 +8,13 @@ use std::{
     time::Duration,
 };
 
-use askback::journal::{
-    AnswerOutcome, AnswerRequest, CallId, FinishRequest, Journal, JournalStatus, Lease, Log,
-    MemoryJournal, Millis, NodeId, ParkOutcome, ParkRequest, SessionId, SessionNote,
-    SessionRequest, StoreError, StoreFuture, TakenCall, TaskState,
+use askback::{
+    journal::{
+        AnswerOutcome, AnswerRequest, CallId, FinishRequest, Journal, JournalStatus, Lease, Log,
+        Millis, NodeId, ParkOutcome, ParkRequest, SessionId, SessionNote, SessionRequest,
+        StoreError, StoreFuture, TakenCall, TaskState,
+    },
+    store::SqliteStore,
 };
 use tokio::time::sleep;
 
@@ -24,9 +27,9 @@ pub(super) enum ParkLoss {
 }
 
 /// One process's requests to a journal.
-#[derive(Clone, Default)]
+#[derive(Clone)]
 pub(crate) struct JournalLine {
-    pub(super) journal: Arc<MemoryJournal>,
+    pub(super) journal: Arc<SqliteStore>,
     is_cut: Arc<AtomicBool>,
     /// The delay between a request's effect and its response.
     delay: Arc<Mutex<Duration>>,
@@ -38,10 +41,14 @@ pub(crate) struct JournalLine {
 }
 
 impl JournalLine {
-    pub(crate) fn new(journal: &Arc<MemoryJournal>) -> Self {
+    pub(crate) fn new(journal: &Arc<SqliteStore>) -> Self {
         Self {
             journal: Arc::clone(journal),
-            ..Self::default()
+            is_cut: Arc::default(),
+            delay: Arc::default(),
+            requests: Arc::default(),
+            park_losses: Arc::default(),
+            last: Arc::default(),
         }
     }
 

@@ -2,6 +2,7 @@
 
 mod changes;
 pub(crate) mod line;
+pub(crate) mod memory;
 mod metrics;
 mod stopping;
 mod tasks;
@@ -17,16 +18,19 @@ use std::{
 
 use askback::{
     Change, Ctx, Fleet, Form, Resource, Result, Revision, Server, ServerBuilder, Tool,
-    journal::{CallCounter, CountedCall, MemoryJournal},
+    journal::{CallCounter, CountedCall},
     keys::{Key, KeyRing, KeySource},
     limits::Limits,
     protocol::CreateMessageParams,
-    store::{MemoryStore, Store, StoreError, StoreFuture},
+    store::{MemoryStore, SqliteStore, Store, StoreError, StoreFuture},
     testing::TestClock,
 };
 use serde_json::{Value, json};
 
-use self::line::{JournalLine, ParkLoss};
+use self::{
+    line::{JournalLine, ParkLoss},
+    memory::MemoryBus,
+};
 use crate::http::client::{Client, Response, Session};
 
 /// The revisions with forms and resumable streams.
@@ -41,7 +45,8 @@ struct Who {
 /// What all processes of a fleet share, and the number of times each effect happened.
 #[derive(Clone)]
 struct Shared {
-    journal: Arc<MemoryJournal>,
+    journal: Arc<SqliteStore>,
+    bus: Arc<MemoryBus>,
     store: Arc<MemoryStore>,
     prices: Arc<AtomicUsize>,
     bookings: Arc<AtomicUsize>,
@@ -51,7 +56,8 @@ struct Shared {
 impl Shared {
     fn new() -> Self {
         Self {
-            journal: Arc::default(),
+            journal: memory::journal(),
+            bus: Arc::default(),
             store: Arc::default(),
             prices: Arc::default(),
             bookings: Arc::default(),
@@ -684,7 +690,7 @@ async fn each_process_allows_its_share_of_the_calls() {
 
 #[test]
 fn what_processes_must_share_is_asked_for() {
-    let begin = || Server::new("fleet", "1").fleet(Fleet::new(MemoryJournal::default()));
+    let begin = || Server::new("fleet", "1").fleet(Fleet::new(memory::journal()));
     let keys = || KeySource::Ring(KeyRing::new(Key::new(&[1; 32])));
     for (builder, lacks) in [
         (begin(), "keys"),

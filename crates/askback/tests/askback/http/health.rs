@@ -10,11 +10,11 @@ use std::{
 
 use askback::{
     Fleet, ServerBuilder,
-    journal::{Bus, HeardHints, MemoryJournal, Topic},
+    journal::{Bus, HeardHints, Topic},
     keys::{Key, KeyRing, KeySource},
     store::{
-        Claim, ClaimRequest, FlowId, MemoryStore, Millis, PutRequest, Store, StoreError,
-        StoreFuture,
+        Claim, ClaimRequest, FlowId, MemoryStore, Millis, PutRequest, SqliteStore, Store,
+        StoreError, StoreFuture,
     },
 };
 use tokio::sync::watch;
@@ -23,6 +23,7 @@ use super::{
     Stage,
     serving::{Serving, calling},
 };
+use crate::fleet::memory::{self, MemoryBus};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Standing {
@@ -170,18 +171,18 @@ async fn health_is_told_to_get_and_head_only_if_it_is_turned_on() {
 /// A bus that a test reaches for the process.
 #[derive(Clone, Default)]
 struct LateBus {
-    journal: Arc<MemoryJournal>,
+    bus: Arc<MemoryBus>,
     was_reached: Arc<AtomicBool>,
     is_refused: Arc<AtomicBool>,
 }
 
 impl Bus for LateBus {
     fn publish(&self, topic: Topic, hint: &[u8]) {
-        self.journal.publish(topic, hint);
+        self.bus.publish(topic, hint);
     }
 
     fn hear(&self, after: Option<u64>) -> StoreFuture<'_, HeardHints> {
-        self.journal.hear(after)
+        self.bus.hear(after)
     }
 
     fn was_reached(&self) -> bool {
@@ -196,7 +197,7 @@ impl Bus for LateBus {
 #[tokio::test]
 async fn a_process_whose_bus_was_never_reached_serves_and_is_not_ready() {
     let bus = LateBus::default();
-    let fleet = Fleet::new(Arc::clone(&bus.journal)).bus(bus.clone());
+    let fleet = Fleet::new(memory::journal()).bus(bus.clone());
     let builder = Gate::new(Standing::Answers).server();
     let builder = builder
         .service("tests")
@@ -228,7 +229,7 @@ async fn a_process_whose_bus_was_never_reached_serves_and_is_not_ready() {
     {}
 }
 
-fn with_keys(journal: &Arc<MemoryJournal>, ring: KeyRing) -> ServerBuilder {
+fn with_keys(journal: &Arc<SqliteStore>, ring: KeyRing) -> ServerBuilder {
     let builder = Gate::new(Standing::Answers).server().service("tests");
     let builder = builder.keys(KeySource::Ring(ring));
     builder.fleet(Fleet::new(Arc::clone(journal)))
@@ -236,7 +237,7 @@ fn with_keys(journal: &Arc<MemoryJournal>, ring: KeyRing) -> ServerBuilder {
 
 #[tokio::test]
 async fn a_process_with_other_keys_than_its_fleet_is_not_ready() {
-    let journal = Arc::new(MemoryJournal::default());
+    let journal = memory::journal();
     let key = |number| Key::new(&[number; 32]);
     for (ring, is_ready) in [
         (KeyRing::new(key(1)), true),
@@ -261,7 +262,7 @@ async fn a_process_with_other_keys_than_its_fleet_is_not_ready() {
 #[tokio::test]
 async fn a_process_that_cannot_read_its_keys_is_not_ready() {
     let missing = tempfile::tempdir().unwrap().path().join("keys");
-    let journal = Arc::new(MemoryJournal::default());
+    let journal = memory::journal();
     let begin = || {
         let builder = Gate::new(Standing::Answers).server().service("tests");
         builder.keys(KeySource::File(missing.clone()))
@@ -393,16 +394,14 @@ async fn a_process_that_stops_is_not_ready() {
     server.ended().await;
 }
 
-#[cfg(feature = "macros")]
 #[tokio::test]
 async fn a_process_of_a_fleet_is_ready_if_its_journal_answers() {
     for (fails, status) in [(false, "200 OK"), (true, "503 Service Unavailable")] {
         use askback::{
             Fleet,
-            journal::MemoryJournal,
             keys::{Key, KeyRing, KeySource},
         };
-        let journal = Arc::new(MemoryJournal::default());
+        let journal = memory::journal();
         let line = crate::fleet::line::JournalLine::new(&journal);
         if fails {
             line.cut();

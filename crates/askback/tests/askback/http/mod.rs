@@ -4,6 +4,7 @@ mod beside;
 pub(crate) mod client;
 mod echo;
 mod headers;
+#[cfg(all(feature = "macros", feature = "sqlite"))]
 mod health;
 mod keeping;
 mod lifecycle;

@@ -7,12 +7,8 @@ use std::{
     time::Duration,
 };
 
-#[cfg(feature = "sqlite")]
 use askback::store::SqliteStore;
-use askback::{
-    Fleet, Revision,
-    journal::{Journal, MemoryJournal},
-};
+use askback::{Fleet, Revision, journal::Journal};
 use serde_json::Value;
 use tokio::sync::mpsc;
 
@@ -22,6 +18,7 @@ use super::{
     prove_with,
 };
 use crate::{
+    fleet::memory,
     http::client::{Client, Response, Session, mirrored},
     wrapped::{Around, Wrapped},
 };
@@ -78,7 +75,6 @@ fn tasks_come_to_what_they_should() {
     prove_with(CASES, |case| case.as_task_over(in_memory));
 }
 
-#[cfg(feature = "sqlite")]
 #[test]
 fn in_sqlite_programs_come_to_what_they_should() {
     prove_with(CASES / 10, |case| {
@@ -86,17 +82,13 @@ fn in_sqlite_programs_come_to_what_they_should() {
     });
 }
 
-#[cfg(feature = "sqlite")]
 #[test]
 fn in_sqlite_tasks_come_to_what_they_should() {
     prove_with(CASES / 10, |case| case.as_task_over(in_sqlite));
 }
 
 fn in_memory(world: &World) -> Nodes {
-    Nodes::new(
-        world,
-        Arc::new(Wrapped::new(MemoryJournal::default(), Yielding)),
-    )
+    Nodes::new(world, Arc::new(Wrapped::new(memory::journal(), Yielding)))
 }
 
 /// Lets other processes work before and after each operation.
@@ -111,7 +103,6 @@ impl Around for Yielding {
     }
 }
 
-#[cfg(feature = "sqlite")]
 fn in_sqlite(world: &World) -> Nodes {
     let folder = tempfile::tempdir().expect("a folder");
     let store = SqliteStore::open(folder.path().join("proof.db")).expect("it opens");
@@ -123,10 +114,8 @@ fn in_sqlite(world: &World) -> Nodes {
 }
 
 /// Stops the test's clock while another thread works.
-#[cfg(feature = "sqlite")]
 struct RealTime;
 
-#[cfg(feature = "sqlite")]
 impl Around for RealTime {
     async fn around<T: Send>(operation: impl Future<Output = T> + Send) -> T {
         // The paused time of a runtime does not advance while a blocking task runs.

@@ -5,7 +5,7 @@
 
 mod bridge;
 mod client;
-#[cfg(feature = "http-server")]
+#[cfg(all(feature = "http-server", feature = "macros", feature = "sqlite"))]
 mod fleet;
 mod handler;
 #[cfg(feature = "http-server")]
