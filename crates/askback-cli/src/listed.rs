@@ -144,7 +144,7 @@ impl ListedServer {
             return Ok(written);
         }
         let mut server = self.server.clone();
-        fill(&mut server, self.workspace.as_deref()).map_err(missing)?;
+        fill(&mut server, self.workspace.as_deref()).map_err(|why| missing("the file", why))?;
         let mut reach = self.reach(&server)?;
         match (&mut reach, &written.reach) {
             (Reach::Start(command), Reach::Start(written)) => {
@@ -278,13 +278,18 @@ fn withheld(document: &Document) -> Vec<String> {
     named.map(str::to_owned).collect()
 }
 
-fn missing(missing: Missing) -> Error {
+/// The error for a name in a text that has no value here. `a_text` describes the text, such as "a header".
+pub fn missing(a_text: &'static str, missing: Missing) -> Error {
     match missing {
-        Missing::Variable(name) => Error::usage(
-            "the file takes a value from this variable, which is not set:",
-        )
-        .quoting(name)
-        .hint("Set it where you run askback, or write a default in the file: ${NAME:-default}."),
+        Missing::Variable(name) => {
+            let words = words!(
+                "{} takes a value from this variable, which is not set:",
+                a_text
+            );
+            Error::usage(words)
+                .quoting(name)
+                .hint("Set it where you run askback, or write a default: ${NAME:-default}.")
+        }
         Missing::Room => Error::usage("with the values of its variables, it is larger than 1 MiB"),
         Missing::Folder(name) => {
             let name = words!("there is no folder for the name `{}` here", name);

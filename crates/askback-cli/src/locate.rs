@@ -227,7 +227,10 @@ impl TargetArgs {
     fn files(&self, folders: &Folders) -> Result<Vec<ServerFile>, Error> {
         let here = &folders.here;
         match (&self.config, self.from) {
-            (Some(path), _) => Ok(vec![ServerFile::named(path, here)?]),
+            (Some(path), _) => {
+                let file = ServerFile::read(path.clone(), None, here);
+                Ok(vec![file.map_err(|error| error.hint(NAMED))?])
+            }
             (None, Some(client)) => {
                 let sources = client.sources(folders).into_iter();
                 sources.map(|it| ServerFile::of_client(it, here)).collect()
@@ -285,32 +288,32 @@ impl TargetArgs {
 }
 
 /// A file of servers. Errors quote the file as peer text, because the user may not have agreed to the file yet.
-struct ServerFile {
+pub struct ServerFile {
     path: PathBuf,
     /// `None` if the user named the file.
     found: Option<Found>,
     /// `None` unless it is a file of a client.
     source: Option<Source>,
-    document: Document,
+    pub document: Document,
 }
 
 impl ServerFile {
-    fn named(path: &Path, here: &Path) -> Result<Self, Error> {
-        let shape = KnownClient::entry_of(path);
-        let text = match shape {
-            None => text_file::read_at(path),
-            Some(_) => read_at(path),
+    /// Reads a file without asking whether the user agrees to it.
+    pub fn read(path: PathBuf, source: Option<Source>, here: &Path) -> Result<Self, Error> {
+        let shape = match &source {
+            Some(source) => Some(&source.client.entry),
+            None => KnownClient::entry_of(&path),
         };
-        let text = text.map_err(|error| {
-            Error::unread(path, error).hint(
-                "--config takes a file such as mcp.json; `askback servers` lists those found here.",
-            )
-        })?;
+        let text = match shape {
+            None => text_file::read_at(&path),
+            Some(_) => read_at(&path),
+        };
+        let text = text.map_err(|error| Error::unread(&path, error))?;
         Ok(Self {
-            path: path.to_owned(),
+            document: read(&path, shape, &text, here)?,
+            path,
             found: None,
-            source: None,
-            document: read(path, shape, &text, here)?,
+            source,
         })
     }
 
@@ -355,13 +358,22 @@ impl ServerFile {
         (folder.to_owned(), project.map(Path::to_owned))
     }
 
+    /// Finds a server without asking whether the user agrees to it.
+    pub fn find(&self, name: &str, folders: &Folders) -> Result<ListedServer, Error> {
+        let (folder, project) = self.folders(name, folders);
+        ListedServer::find(
+            &self.document,
+            name,
+            &self.path,
+            &folder,
+            project.as_deref(),
+        )
+    }
+
     /// Returns a server that the user uses now. Asks whether the user agrees to a file that was found.
     fn target(self, name: &str, folders: &Folders) -> Result<Target, Error> {
-        let (folder, project) = self.folders(name, folders);
-        let path = &self.path;
-        let in_file = |error: Error| error.about(given(path.display()));
-        let listed = ListedServer::find(&self.document, name, path, &folder, project.as_deref());
-        let listed = listed.map_err(in_file)?;
+        let in_file = |error: Error| error.about(given(self.path.display()));
+        let listed = self.find(name, folders).map_err(in_file)?;
         let is_told = match &self.found {
             Some(found) => found.agree(&listed.written().map_err(in_file)?, listed.names())?,
             None => false,
@@ -524,39 +536,8 @@ pub fn find_upward(folder: &Path) -> Option<PathBuf> {
         .find(|file| file.is_file())
 }
 
+const NAMED: &str =
+    "--config takes a file such as mcp.json; `askback servers` lists those found here.";
+
 /// Client folders within a project folder.
 const OF_CLIENTS: [&str; 5] = [".codex", ".cursor", ".gemini", ".qwen", ".vscode"];
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn options_choose_the_server() {
-        #[track_caller]
-        fn check(args: TargetArgs, name: &str) {
-            let target = args.target().expect("a server is named");
-            assert_eq!(target.name, name);
-        }
-        let command = vec!["/usr/bin/server.py".to_owned(), "-x".to_owned()];
-        let started = |name: Option<&str>| TargetArgs {
-            command: command.clone(),
-            name: name.map(str::to_owned),
-            ..TargetArgs::default()
-        };
-        check(started(None), "server");
-        check(started(Some("mine")), "mine");
-        let error = TargetArgs::default()
-            .target()
-            .expect_err("no server is named");
-        assert!(error.message.as_str().contains("no server is named"));
-        let at = |url: &str| TargetArgs {
-            url: Some(url.to_owned()),
-            ..TargetArgs::default()
-        };
-        check(at("https://example.com:8080/mcp?x=1"), "example.com");
-        for url in ["example.com", "file:///mcp", "https://a:b@example.com"] {
-            assert!(at(url).target().is_err(), "{url}");
-        }
-    }
-}

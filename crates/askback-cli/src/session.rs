@@ -69,7 +69,7 @@ pub struct SessionArgs {
     pub(crate) target: TargetArgs,
     /// The protocol revision to speak, such as 2025-06-18
     #[arg(long, value_name = "REVISION", default_value = "auto", value_parser = protocol)]
-    protocol: Speaks,
+    protocol: Option<Protocol>,
     /// Let the server work in this folder; may be given again
     #[arg(long, value_name = "DIR")]
     roots: Vec<PathBuf>,
@@ -121,9 +121,6 @@ pub struct SessionArgs {
     pub(crate) on_page: bool,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Speaks(pub Protocol);
-
 /// The value of `--stderr`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 enum ServerStderr {
@@ -152,12 +149,6 @@ pub struct Session {
     opener: Opener,
 }
 
-impl Default for Speaks {
-    fn default() -> Self {
-        Self(Protocol::Auto)
-    }
-}
-
 impl SessionArgs {
     pub fn new(sign_in: SignInArgs, timeout: Option<u64>) -> Self {
         Self {
@@ -167,19 +158,23 @@ impl SessionArgs {
         }
     }
 
+    fn protocol(&self) -> Protocol {
+        self.protocol.unwrap_or(Protocol::Auto)
+    }
+
     #[must_use]
     pub fn speaking(mut self, revision: Revision) -> Self {
-        self.protocol = Speaks(Protocol::Only(revision));
+        self.protocol = Some(Protocol::Only(revision));
         self
     }
 
     pub fn target(&self) -> Result<Target, Error> {
-        one_revision(self.protocol.0, self.role.unwrap_or_default())?;
+        one_revision(self.protocol(), self.role.unwrap_or_default())?;
         self.target.target()
     }
 
     pub fn targets(&self, all: bool) -> Result<Vec<Target>, Error> {
-        one_revision(self.protocol.0, self.role.unwrap_or_default())?;
+        one_revision(self.protocol(), self.role.unwrap_or_default())?;
         let targets = self.target.targets(all)?;
         let is_file = matches!(self.trace, Some(Trace::File(_)));
         if targets.len() > 1 && is_file {
@@ -500,11 +495,11 @@ fn hinted(failed: Error, error: &AuthorizationError) -> Error {
     }
 }
 
-fn protocol(text: &str) -> Result<Speaks, String> {
-    if text == "auto" {
-        return Ok(Speaks(Protocol::Auto));
+fn protocol(text: &str) -> Result<Protocol, String> {
+    match text {
+        "auto" => Ok(Protocol::Auto),
+        text => revision(text).map(Protocol::Only),
     }
-    revision(text).map(|revision| Speaks(Protocol::Only(revision)))
 }
 
 /// Checks that the played client does not require a revision other than `--protocol`.

@@ -3,13 +3,13 @@
 use std::{collections::BTreeMap, convert::Infallible};
 
 use askback::authorization::Secret;
-use askback_host::words;
 use serde_json::json;
 
 use crate::{
     environment,
     error::Error,
-    servers::{Missing, Names, fill},
+    listed,
+    servers::{Names, fill},
     target::{Reach, Target},
 };
 
@@ -114,21 +114,7 @@ fn filled(
         let words = "no server is given this variable, which holds a secret of askback:";
         return Err(Error::usage(words).quoting(&**name));
     }
-    fill(&mut filled, None).map_err(|missing| match missing {
-        Missing::Variable(name) => {
-            let words = words!(
-                "{} takes a value from this variable, which is not set:",
-                a_text
-            );
-            Error::usage(words)
-                .quoting(name)
-                .hint("Set it where you run askback. ${NAME:-text} has a default.")
-        }
-        Missing::Folder(_) | Missing::Room => {
-            let words = words!("{} names a variable that does not exist here", a_text);
-            Error::usage(words).hint("${NAME} is replaced by a variable of your environment.")
-        }
-    })?;
+    fill(&mut filled, None).map_err(|missing| listed::missing(a_text, missing))?;
     let filled = filled["env"].as_object().into_iter().flatten();
     let filled = filled.map(|(name, value)| {
         let value = value.as_str().unwrap_or_default();
@@ -194,7 +180,7 @@ mod tests {
             (
                 far(),
                 "a: ${workspaceFolder}",
-                "names a variable that does not exist here",
+                "there is no folder for the name `workspaceFolder` here",
             ),
             (far(), "mcp-session-id: hush", "cannot be sent"),
             (far(), "a b: hush", "cannot be sent"),

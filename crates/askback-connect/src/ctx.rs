@@ -153,8 +153,8 @@ impl ConnectAccount {
         }
         let purpose = Purpose::Account {
             provider: party.name().to_owned(),
-            scopes: scopes.to_string(),
-            kept: String::new(),
+            scopes,
+            kept: Scopes::new(),
             account: self.account.clone(),
         };
         let message = self.message.unwrap_or_else(|| match &self.account {
@@ -304,7 +304,7 @@ impl Desk {
             Some(account) => Some(account),
             None => {
                 let kept = self.kit.vault.kept_scopes(&wanted).await;
-                let purpose = purpose.keeping(&kept.map_err(|error| not_had(error, title))?);
+                let purpose = purpose.keeping(kept.map_err(|error| not_had(error, title))?);
                 let looked_for = Some(wanted.clone());
                 self.ask(message, title, purpose, looked_for).await?
             }

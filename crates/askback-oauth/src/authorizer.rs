@@ -21,7 +21,6 @@ use http::{
     Method, StatusCode,
     header::{AUTHORIZATION, HeaderMap, WWW_AUTHENTICATE},
 };
-use serde_json::Value;
 use tokio::sync::{Mutex, oneshot};
 use url::Url;
 
@@ -480,8 +479,7 @@ impl Authorizer {
             let nonce = fetched.nonce.as_deref();
             let has_nonce = nonce.is_some_and(|nonce| self.nonces.learn(endpoint, nonce));
             let answer = Answer::from(fetched);
-            let error = answer.json.as_ref().and_then(|json| json.get("error"));
-            let wants_nonce = error.and_then(Value::as_str) == Some("use_dpop_nonce");
+            let wants_nonce = answer.text("error") == Some("use_dpop_nonce");
             if again && has_nonce && wants_nonce {
                 again = false;
                 continue;

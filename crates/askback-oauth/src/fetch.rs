@@ -47,15 +47,11 @@ pub struct Fetcher {
     patience: Duration,
     /// The answers of a unit test, in place of the network's.
     #[cfg(test)]
-    pub(crate) script: Option<std::sync::Arc<std::sync::Mutex<Script>>>,
+    pub(crate) script: Option<Script>,
 }
 
 #[cfg(test)]
-#[derive(Debug)]
-pub(crate) struct Script {
-    pub(crate) answers: std::collections::VecDeque<(u16, Value)>,
-    pub(crate) asked: Vec<String>,
-}
+pub(crate) type Script = std::sync::Arc<std::sync::Mutex<std::collections::VecDeque<(u16, Value)>>>;
 
 /// Which redirects of a document are followed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -152,7 +148,7 @@ impl Fetcher {
     /// [`FetchError`]. A response with an error status is not an error.
     pub async fn get(&self, url: &Url, redirects: Redirects) -> Result<FetchedAnswer, FetchError> {
         #[cfg(test)]
-        if let Some(answer) = self.scripted(url) {
+        if let Some(answer) = self.scripted() {
             return Ok(answer);
         }
         let fetching = async {
@@ -234,7 +230,7 @@ impl Fetcher {
         body: Bytes,
     ) -> Result<FetchedAnswer, FetchError> {
         #[cfg(test)]
-        if let Some(answer) = self.scripted(url) {
+        if let Some(answer) = self.scripted() {
             return Ok(answer);
         }
         headers.insert(ACCEPT, JSON);
@@ -259,10 +255,9 @@ impl Fetcher {
     }
 
     #[cfg(test)]
-    fn scripted(&self, url: &Url) -> Option<FetchedAnswer> {
+    fn scripted(&self) -> Option<FetchedAnswer> {
         let mut script = self.script.as_ref()?.lock().expect("a script");
-        script.asked.push(url.to_string());
-        let (status, json) = script.answers.pop_front().expect("an answer");
+        let (status, json) = script.pop_front().expect("an answer");
         let body = match json {
             Value::Null => Vec::new(),
             json => json.to_string().into_bytes(),
@@ -368,6 +363,12 @@ impl From<FetchedAnswer> for Answer {
 impl Answer {
     pub(crate) fn is_success(&self) -> bool {
         (200..300).contains(&self.status)
+    }
+
+    /// A text in the JSON, such as `error`, unless it is empty.
+    pub(crate) fn text(&self, name: &str) -> Option<&str> {
+        let text = self.json.as_ref()?.get(name)?.as_str()?;
+        Some(text).filter(|text| !text.is_empty())
     }
 }
 

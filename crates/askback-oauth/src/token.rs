@@ -7,7 +7,7 @@ use askback_core::{
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use http::header::{AUTHORIZATION, HeaderMap, HeaderValue};
 use serde::Deserialize;
-use serde_json::{Map, Value, json};
+use serde_json::{Map, json};
 use url::{Url, form_urlencoded};
 
 use crate::{
@@ -190,10 +190,7 @@ pub(crate) fn given(what: &'static str, answer: Answer) -> Result<TokenAnswer, A
             retry_after: answer.retry_after,
         });
     }
-    let has = |name: &str| {
-        let text = answer.json.as_ref().and_then(|json| json[name].as_str());
-        text.is_some_and(|text| !text.is_empty())
-    };
+    let has = |name: &str| answer.text(name).is_some();
     // Some third parties send errors with a success status.
     if !answer.is_success() || has("error") && !has("access_token") {
         return Err(refused(what, &answer));
@@ -224,8 +221,7 @@ pub(crate) fn given(what: &'static str, answer: Answer) -> Result<TokenAnswer, A
 
 /// Whether a response only says that the server is busy.
 fn is_for_now(answer: &Answer) -> bool {
-    let code = answer.json.as_ref().and_then(|json| json.get("error"));
-    let code = code.and_then(Value::as_str).filter(|code| !code.is_empty());
+    let code = answer.text("error");
     let is_busy = matches!(code, Some("temporarily_unavailable" | "server_error"));
     // A 403 without an error code comes from a firewall, not from the token endpoint.
     let is_blocked = answer.status == 403 && code.is_none();
@@ -236,10 +232,7 @@ fn is_for_now(answer: &Answer) -> bool {
 
 /// The error for an error response (RFC 6749, 5.2; RFC 7591, 3.2.2).
 pub(crate) fn refused(what: &'static str, answer: &Answer) -> AuthorizationError {
-    let said = |name: &str| {
-        let said = answer.json.as_ref().and_then(|json| json.get(name));
-        said.and_then(Value::as_str).map(shown)
-    };
+    let said = |name: &str| answer.text(name).map(shown);
     AuthorizationError::Refused {
         what,
         code: said("error").unwrap_or_else(|| format!("status {}", answer.status)),

@@ -8,7 +8,7 @@ use std::{
 use askback_host::{
     page::{Page, Style, out},
     text::{given, line},
-    text_file, words,
+    words,
 };
 use clap::ValueEnum as _;
 use serde::Serialize;
@@ -17,11 +17,8 @@ use super::{print_as_json, sign_ins};
 use crate::{
     error::Error,
     known_clients::KnownClient,
-    listed::ListedServer,
-    locate::{find_upward, folders},
-    servers::{
-        Document, EntryShape, Folders, Source, Unreadable, conceal_args, conceal_url, read_at,
-    },
+    locate::{ServerFile, find_upward, folders},
+    servers::{Document, Folders, conceal_args, conceal_url},
     sign_in::SignInArgs,
     target::Reach,
 };
@@ -65,12 +62,10 @@ enum ServersCommand {
 }
 
 struct FoundFile {
-    /// `None` for an `mcp.json`.
-    source: Option<Source>,
+    /// The client that owns the file. `None` for an `mcp.json`.
+    client: Option<&'static str>,
     path: PathBuf,
-    /// The folder in which its servers start, except servers of a single project.
-    folder: PathBuf,
-    read: Result<Document, Unreadable>,
+    read: Result<ServerFile, Error>,
 }
 
 #[derive(Serialize)]
@@ -98,64 +93,37 @@ pub async fn run(args: ServersArgs) -> Result<(), Error> {
 
 impl FoundFile {
     fn all(folders: &Folders) -> Vec<Self> {
-        let own = find_upward(&folders.here).map(|path| Self {
-            source: None,
-            read: read(&path, None, folders),
-            folder: path.parent().unwrap_or(Path::new("")).to_owned(),
-            path,
-        });
-        let mut all: Vec<_> = own.into_iter().collect();
-        for client in <&KnownClient>::value_variants() {
-            for source in client.sources(folders) {
-                if all.iter().any(|file| file.path == source.path) {
-                    continue;
-                }
+        let own = find_upward(&folders.here).map(|path| (path, None));
+        let clients = <&KnownClient>::value_variants().iter();
+        let sources = clients.flat_map(|client| client.sources(folders));
+        let sources = sources.map(|source| (source.path.clone(), Some(source)));
+        let mut all: Vec<Self> = Vec::new();
+        for (path, source) in own.into_iter().chain(sources) {
+            if all.iter().all(|file| file.path != path) {
                 all.push(Self {
-                    read: read(&source.path, Some(&client.entry), folders),
-                    folder: source.folder(folders, false),
-                    path: source.path.clone(),
-                    source: Some(source),
+                    client: source.as_ref().map(|source| source.client.name),
+                    read: ServerFile::read(path.clone(), source, &folders.here),
+                    path,
                 });
             }
         }
         all
     }
-
-    /// The client that owns the file.
-    fn client(&self) -> Option<&'static str> {
-        self.source.as_ref().map(|source| source.client.name)
-    }
-
-    /// How a server is reached, as the file says it, or why it cannot be used.
-    fn reach(&self, document: &Document, name: &str) -> Result<String, String> {
-        let project = match &self.source {
-            Some(source) => source.project.as_deref(),
-            None => Some(&*self.folder),
-        };
-        let listed = ListedServer::find(document, name, &self.path, &self.folder, project);
-        let target = listed.and_then(|listed| listed.written());
-        let target = target.map_err(|error| error.reason())?;
-        Ok(match target.reach {
-            Reach::Start(mut command) => {
-                command.args = conceal_args(&command.args);
-                command.shown()
-            }
-            Reach::Address(address) => line(conceal_url(&address.url)),
-        })
-    }
 }
 
-fn read(
-    path: &Path,
-    shape: Option<&EntryShape>,
-    folders: &Folders,
-) -> Result<Document, Unreadable> {
-    let text = match shape {
-        None => text_file::read_at(path),
-        Some(_) => read_at(path),
-    };
-    let text = text.map_err(|error| Unreadable(error.to_string()))?;
-    Document::read(&text, path, shape, Some(&folders.here))
+/// How a server is reached, as the file says it, or why it cannot be used.
+fn reach(file: &ServerFile, name: &str, folders: &Folders) -> Result<String, String> {
+    let target = file
+        .find(name, folders)
+        .and_then(|listed| listed.written())
+        .map_err(|error| error.reason())?;
+    Ok(match target.reach {
+        Reach::Start(mut command) => {
+            command.args = conceal_args(&command.args);
+            command.shown()
+        }
+        Reach::Address(address) => line(conceal_url(&address.url)),
+    })
 }
 
 fn list(folders: &Folders, json: bool) -> Result<(), Error> {
@@ -163,16 +131,16 @@ fn list(folders: &Folders, json: bool) -> Result<(), Error> {
     if json {
         let mut rows = Vec::new();
         for file in &files {
-            let Ok(document) = &file.read else { continue };
-            rows.extend(document.names().map(|name| {
-                let reach = file.reach(document, name);
+            let Ok(read) = &file.read else { continue };
+            rows.extend(read.document.names().map(|name| {
+                let reach = reach(read, name, folders);
                 Row {
                     name,
-                    client: file.client(),
+                    client: file.client,
                     file: &file.path,
                     error: reach.as_ref().err().cloned(),
                     reach: reach.ok(),
-                    disabled: is_disabled(document, name),
+                    disabled: is_disabled(&read.document, name),
                 }
             }));
         }
@@ -180,7 +148,7 @@ fn list(folders: &Folders, json: bool) -> Result<(), Error> {
     }
     let mut page = out::stdout_page();
     for file in &files {
-        put(&mut page, file);
+        put(&mut page, file, folders);
     }
     if files.is_empty() {
         page.say(
@@ -191,23 +159,23 @@ fn list(folders: &Folders, json: bool) -> Result<(), Error> {
     Ok(out::print(&page.take().alone())?)
 }
 
-fn put(page: &mut Page, file: &FoundFile) {
+fn put(page: &mut Page, file: &FoundFile, folders: &Folders) {
     page.blank();
-    let client = file.client().unwrap_or("askback");
+    let client = file.client.unwrap_or("askback");
     page.line(words!("{}: {}", client, given(file.path.display())));
-    let document = match &file.read {
-        Ok(document) => document,
-        Err(Unreadable(why)) => {
-            page.quote_line("  ! ", &**why);
+    let read = match &file.read {
+        Ok(read) => read,
+        Err(error) => {
+            page.quote_line("  ! ", error.reason());
             return;
         }
     };
     let mut any = false;
-    for name in document.names() {
+    for name in read.document.names() {
         any = true;
-        let reach = file.reach(document, name);
+        let reach = reach(read, name, folders);
         let reach = reach.unwrap_or_else(|why| format!("cannot be used: {}", line(&why)));
-        let disabled = if is_disabled(document, name) {
+        let disabled = if is_disabled(&read.document, name) {
             " (disabled)"
         } else {
             ""

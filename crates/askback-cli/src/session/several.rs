@@ -145,7 +145,7 @@ impl<'a> Room<'a> {
         };
         let role = args.role.unwrap_or_default();
         let older = AskingRevision::of(&target);
-        let mut protocol = args.protocol.0;
+        let mut protocol = args.protocol();
         let is_free = protocol == Protocol::Auto && role.revision().is_none();
         if args.asks_in_known && is_free && older.is_older(older::now()) {
             protocol = Protocol::Only(older::REVISION);

@@ -280,8 +280,8 @@ mod tests {
         const VISIT: [u8; 16] = [1; 16];
         let account = Purpose::Account {
             provider: "github".to_owned(),
-            scopes: String::new(),
-            kept: String::new(),
+            scopes: Default::default(),
+            kept: Default::default(),
             account: None,
         };
         let secret = Purpose::Secret {

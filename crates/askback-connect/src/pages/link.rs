@@ -12,13 +12,13 @@ use super::{PageError, PageRequest, PageResult, author, settle};
 use crate::connections::Kit;
 use crate::hidden::is_hidden;
 use crate::intents::{Intent, IntentId, OWN_SECRET, Purpose, Stage, TRIES, Visitor};
-use crate::providers::{ApiKey, ConnectError, ConnectionRequest, ThirdParty};
+use crate::providers::{ApiKey, ConnectError, PendingConnection, ThirdParty};
 use crate::vault::{AuditEvent, Grant, VaultError};
 
 #[derive(Serialize, Deserialize)]
 pub(super) struct PendingConsent {
     pub(super) link: String,
-    pub(super) pending: ConnectionRequest,
+    pub(super) pending: PendingConnection,
     /// The user, for pages that are identified by the secret in their path.
     pub(super) visitor: Visit,
 }
@@ -139,7 +139,7 @@ impl PageRequest<'_> {
 
     async fn consent_page(&self, intent: &Intent, visit: &Visit, party: &ThirdParty) -> PageResult {
         let purpose = &intent.purpose;
-        let (scopes, had) = (purpose.scopes(), purpose.kept());
+        let (scopes, had) = purpose.scopes();
         let mut shown: Vec<_> = scopes.iter().collect();
         for scope in party.default_scopes().iter().chain(had.iter()) {
             if !shown.contains(&scope) {
@@ -206,18 +206,18 @@ impl PageRequest<'_> {
     ) -> PageResult {
         let Kit { vault, place, .. } = &**self.kit;
         let redirect_uri = self.kit.redirect_uri(party.name());
-        let purpose = &intent.purpose;
-        let begun = party.begin_keeping(&purpose.scopes(), &purpose.kept(), &redirect_uri);
+        let (scopes, kept) = intent.purpose.scopes();
+        let begun = party.begin_keeping(&scopes, &kept, &redirect_uri);
         let (url, pending) = begun.map_err(VaultError::store)?;
         let consented = PendingConsent {
             link: intent.id.to_string(),
-            pending: pending.0,
+            pending,
             visitor: visit.clone(),
         };
-        let cookie = Cookie::Consent(consented.pending.pending.state());
+        let cookie = Cookie::Consent(consented.pending.state());
         let cookie = cookie.set(vault, place, &consented).await?;
         let redirected = intent.step(vault, AuditEvent::Consented, |intent| {
-            intent.redirect(consented.pending.pending.state(), visit.id)
+            intent.redirect(consented.pending.state(), visit.id)
         });
         if !redirected.await? {
             return Err(PageError::Over);

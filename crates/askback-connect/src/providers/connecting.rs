@@ -21,13 +21,9 @@ const DENIED: &str = "access_denied";
 ///
 /// It is secret. If another process may receive the answer, use [`write`](Self::write) and [`read`](Self::read). Keep
 /// it where only the browser that started it can use it, such as in a sealed cookie.
-#[derive(Debug)]
-pub struct PendingConnection(pub(crate) ConnectionRequest);
-
-/// The serialized form. Private, so that only `write` can serialize a request.
 #[derive(Serialize, Deserialize)]
-pub(crate) struct ConnectionRequest {
-    pub(crate) pending: PendingAuthorization,
+pub struct PendingConnection {
+    pending: PendingAuthorization,
     provider: String,
     asked: Scopes,
     kept: Scopes,
@@ -90,13 +86,13 @@ impl ThirdParty {
             request = request.parameter(name, value);
         }
         let (url, pending) = request.begin()?;
-        let pending = ConnectionRequest {
+        let pending = PendingConnection {
             pending,
             provider: inner.name.clone(),
             asked,
             kept: kept.clone(),
         };
-        Ok((url, PendingConnection(pending)))
+        Ok((url, pending))
     }
 
     /// Finishes with the whole URL that the browser returned to: checks the answer, exchanges the code, and reads the
@@ -114,7 +110,6 @@ impl ThirdParty {
         redirected: &str,
     ) -> Result<AccountGrant, ConnectError> {
         let oauth = self.as_oauth()?;
-        let PendingConnection(pending) = pending;
         if pending.provider != self.inner.name {
             return Err(ConnectError::OtherProvider {
                 provider: self.inner.name.clone(),
@@ -221,19 +216,19 @@ impl PendingConnection {
     /// Returns the `state` parameter of the URL that the browser returns to.
     #[must_use]
     pub fn state(&self) -> &str {
-        self.0.pending.state()
+        self.pending.state()
     }
 
     /// Returns the name of the third party.
     #[must_use]
     pub fn provider(&self) -> &str {
-        &self.0.provider
+        &self.provider
     }
 
     /// Returns the scopes that must be granted.
     #[must_use]
     pub fn asked(&self) -> &Scopes {
-        &self.0.asked
+        &self.asked
     }
 
     /// Serializes the request as one line of text. Store it as a secret.
@@ -242,7 +237,7 @@ impl PendingConnection {
     ///
     /// [`AuthorizationError::Store`] if it cannot be serialized.
     pub fn write(&self) -> Result<Secret, AuthorizationError> {
-        pending::write(&self.0)
+        pending::write(self)
     }
 
     /// Reads the output of [`PendingConnection::write`].
@@ -251,11 +246,11 @@ impl PendingConnection {
     ///
     /// [`AuthorizationError::Store`] if the text is not such an output.
     pub fn read(kept: &Secret) -> Result<Self, AuthorizationError> {
-        pending::read(kept).map(Self)
+        pending::read(kept)
     }
 }
 
 debug_only! {
-    ConnectionRequest { provider, asked }
+    PendingConnection { provider, asked }
     AccountGrant { granted }
 }

@@ -77,8 +77,6 @@ mod credential;
 mod error;
 mod handle;
 mod keys;
-#[cfg(all(test, feature = "sqlite"))]
-mod pause;
 mod query;
 mod rejection;
 mod renewal;

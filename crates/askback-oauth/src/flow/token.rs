@@ -1,6 +1,5 @@
 //! Consents, assertions, and the token that they are exchanged for.
 
-use serde_json::Value;
 use url::Url;
 
 use super::{Flow, Site, User, ask_user, refused_url};
@@ -12,7 +11,7 @@ use crate::{
     key::SigningKey,
     pins,
     provider::Provider,
-    reach::{is_loopback, is_plain},
+    reach::{Reach, is_plain},
     records::{Grant, Registration, StoredClient},
     shape::AnswerShape,
     shown::shown,
@@ -200,16 +199,12 @@ pub(super) fn jwt_bearer(site: &Site, assertion: Secret) -> Form {
 }
 
 fn is_unknown_client(answer: &Answer) -> bool {
-    let code = answer.json.as_ref().and_then(|json| json.get("error"));
-    !answer.is_success() && code.and_then(Value::as_str) == Some("invalid_client")
+    !answer.is_success() && answer.text("error") == Some("invalid_client")
 }
 
 fn provider_url(url: &str) -> Result<Url, AuthorizationError> {
-    let is_safe = |url: &Url| {
-        let is_local = url.scheme() == "http" && is_loopback(url);
-        url.scheme() == "https" || is_local
-    };
-    let parsed = Url::parse(url).ok().filter(is_safe);
+    let parsed = Url::parse(url).ok();
+    let parsed = parsed.filter(|url| Reach::anywhere().allows(url));
     parsed.ok_or_else(|| AuthorizationError::Url {
         what: "the identity provider",
         url: shown(url),

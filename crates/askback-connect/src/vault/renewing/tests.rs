@@ -22,13 +22,13 @@ use askback_core::{
 };
 use askback_oauth::Secret;
 use proptest::prelude::*;
+use tokio::task::yield_now;
 
 use super::super::account::{AccountKey, AccountState, Holder};
 use super::super::credential::Grant;
 use super::super::error::VaultError;
 use super::super::handle::Vault;
 use super::super::keys::LocalKeys;
-use super::super::pause::pause_once;
 use super::super::query::AccountQuery;
 use super::super::renewal::{RenewalError, Renewer, Step, decide};
 use super::super::settings::VaultSettings;
@@ -57,10 +57,10 @@ impl Renewer for Provider {
     ) -> BoxFuture<'a, Result<Grant, RenewalError>> {
         Box::pin(async move {
             // The request is on its way.
-            pause_once().await;
+            yield_now().await;
             let granted = self.granted(refresh);
             // The response is on its way.
-            pause_once().await;
+            yield_now().await;
             granted
         })
     }
