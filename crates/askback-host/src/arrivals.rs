@@ -131,19 +131,14 @@ impl Sender {
 
     /// Sends an arrival. Does nothing if the front end is gone.
     pub(crate) fn send(&self, server: ServerId, arrival: Arrival) {
-        let place = match &arrival {
-            Arrival::Heard(event) => match extent(event) {
-                Some(text) => match self.events.take(text) {
-                    Some(place) => Some(place),
-                    None => return self.events.leave_out(event),
-                },
-                None => None,
-            },
-            Arrival::Travelled(row) => match self.rows.take(row.extent()) {
-                Some(place) => Some(place),
-                None => return self.rows.count(),
-            },
+        let share = match &arrival {
+            Arrival::Heard(event) => extent(event).map(|text| (&self.events, text)),
+            Arrival::Travelled(row) => Some((&self.rows, row.extent())),
             _ => None,
+        };
+        let place = match share.map(|(places, text)| places.take(text).ok_or(places)) {
+            Some(Err(places)) => return places.leave_out(&arrival),
+            taken => taken.and_then(Result::ok),
         };
         let queued = QueueEntry {
             server,
@@ -212,24 +207,19 @@ impl Places {
         })
     }
 
-    fn count(&self) {
+    fn leave_out(&self, arrival: &Arrival) {
         let mut surplus = held(&self.surplus);
         surplus.count = surplus.count.saturating_add(1);
-    }
-
-    fn leave_out(&self, event: &Event) {
-        self.count();
-        let mut surplus = held(&self.surplus);
-        match event {
-            Event::ToolsChanged
+        if let Arrival::Heard(
+            event @ (Event::ToolsChanged
             | Event::PromptsChanged
             | Event::ResourcesChanged
-            | Event::ResourceUpdated(_)
-                if surplus.changes.len() < CHANGES && !surplus.changes.contains(event) =>
-            {
-                surplus.changes.push(event.clone());
-            }
-            _ => {}
+            | Event::ResourceUpdated(_)),
+        ) = arrival
+            && surplus.changes.len() < CHANGES
+            && !surplus.changes.contains(event)
+        {
+            surplus.changes.push(event.clone());
         }
     }
 }

@@ -4,7 +4,7 @@ use askback::forms::FormSchema;
 
 use crate::{
     code, folder,
-    model::{Asker, Front, Notice, Question, Refused, Reply, Wants, Why, link::Refusal},
+    model::{Asker, Front, Notice, Question, Refused, Reply, Why, link::Refusal},
     page::{Excerpt, LEFT_OUT, Page, Style},
     text::{self, PeerText, Words},
     view::{
@@ -244,12 +244,7 @@ pub(crate) fn notice(page: &mut Page, asker: &Asker, notice: &Notice) {
 }
 
 fn refused_question(page: &mut Page, asker: &Asker, refused: &Refused) {
-    let what = match refused.wants {
-        Wants::Answer => "something that cannot be shown here",
-        Wants::Sample => "for the reply of a model in a way that askback does not support",
-        Wants::Roots => "for folders in a way that askback does not support",
-    };
-    let words = words!("{} asked {}; askback refused", name(asker), what);
+    let words = words!("{} asked {}; askback refused", name(asker), refused.what);
     title(page, &words);
     origin(page, &view::asker(asker));
     for_call(page, refused.call.as_ref().map(view::call).as_ref());

@@ -11,7 +11,7 @@ use std::{
 
 use askback::{
     Error, Result,
-    client::{CallId, CallTarget, ClientBuilder, Event, HostQuestion, RefusedQuestion},
+    client::{CallId, ClientBuilder, Event, HostQuestion, RefusedQuestion},
     forms::FormSchema,
     protocol::{
         AnswerSource, CreateMessageParams, CreateMessageResult, ElicitAction, ElicitFormParams,
@@ -26,7 +26,7 @@ use crate::{
     arrivals::{self, Sender},
     ending::QuestionEnd,
     folder,
-    model::{Ask, Call, PERSON, Question, Refused, Reply, Typed, Wants, Why},
+    model::{Ask, Call, PERSON, Question, Refused, Reply, Typed, Why},
     receipts::{Receipts, ShownReply, add_receipt},
     tasks::Tasks,
     text::{Words, given},
@@ -307,10 +307,9 @@ impl Relay {
             InputRequest::Roots(_) => Ask::Roots,
         };
         Question {
-            call: asked.target.map(|target| {
-                let call = self::call(target);
-                self.tasks.named(self.server, asked.call, call)
-            }),
+            call: asked
+                .target
+                .map(|target| self.tasks.named(self.server, asked.call, target.into())),
             key: asked.key,
             ask,
         }
@@ -408,24 +407,18 @@ pub(crate) fn refused(question: RefusedQuestion) -> Refused {
     }
     let asked = question.params.and_then(|params| params.decode().ok());
     Refused {
-        call: question.target.map(call),
-        wants: match question.method.as_str() {
-            "roots/list" => Wants::Roots,
-            "sampling/createMessage" => Wants::Sample,
-            _ => Wants::Answer,
+        call: question.target.map(Call::from),
+        what: match question.method.as_str() {
+            "roots/list" => "for folders in a way that askback does not support",
+            "sampling/createMessage" => {
+                "for the reply of a model in a way that askback does not support"
+            }
+            _ => "something that cannot be shown here",
         },
         message: asked.and_then(|asked: RefusedParams| asked.message),
         // The client itself reports a flood or a question that is too long.
         is_told: question.error.code == USER_REJECTED,
         reason: question.error.message,
-    }
-}
-
-fn call(target: CallTarget) -> Call {
-    match target {
-        CallTarget::Tool(name) => Call::Tool(name),
-        CallTarget::Prompt(name) => Call::Prompt(name),
-        CallTarget::Resource(uri) => Call::Resource(uri),
     }
 }
 

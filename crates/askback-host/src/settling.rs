@@ -17,13 +17,14 @@ const SILENCE: Duration = Duration::from_millis(600);
 /// How long a review ignores keys: a repeated Enter would send values that the user has not seen.
 const BLINK: Duration = Duration::from_millis(250);
 
-/// A pause that can be started again at any time.
+/// A pause, or none.
 #[derive(Debug, Default)]
 pub(crate) struct Pause(Option<Pin<Box<Sleep>>>);
 
 impl Pause {
-    pub(crate) fn begin(&mut self, duration: Duration) {
-        self.0 = Some(Box::pin(sleep(duration)));
+    /// A pause that begins now. Must be called within the runtime.
+    pub(crate) fn of(duration: Duration) -> Self {
+        Self(Some(Box::pin(sleep(duration))))
     }
 
     pub(crate) fn goes_on(&self) -> bool {
@@ -70,7 +71,7 @@ impl Settling {
     }
 
     pub(crate) fn blink(&mut self) {
-        self.silence.begin(BLINK);
+        self.silence = Pause::of(BLINK);
         self.blinks = true;
     }
 
@@ -124,7 +125,7 @@ impl Settling {
     }
 
     pub(crate) fn begin(&mut self) {
-        self.silence.begin(SILENCE);
+        self.silence = Pause::of(SILENCE);
     }
 
     /// Waits until keys are accepted; pending forever if they already are.

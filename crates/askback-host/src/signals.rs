@@ -3,7 +3,7 @@
 use std::{
     pin::pin,
     sync::{
-        LazyLock, OnceLock,
+        LazyLock, Once, OnceLock,
         atomic::{AtomicUsize, Ordering},
     },
     thread,
@@ -123,9 +123,25 @@ pub fn is_ending() -> bool {
     END.borrow().is_some()
 }
 
-fn end_now(code: u8) -> ! {
+/// Restores the terminal before the message of a panic.
+pub(crate) fn restore_after_panic() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        let before = std::panic::take_hook();
+        std::panic::set_hook(Box::new(move |panic| {
+            leave_terminal();
+            before(panic);
+        }));
+    });
+}
+
+fn leave_terminal() {
     full::leave();
     plain::leave();
+}
+
+fn end_now(code: u8) -> ! {
+    leave_terminal();
     Child::kill_all();
     std::process::exit(code.into());
 }

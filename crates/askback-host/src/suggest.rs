@@ -24,18 +24,15 @@ pub trait Suggest {
     ) -> BoxFuture<'_, Option<(Vec<String>, bool)>>;
 }
 
+/// The values, and whether there are more. `None` if the lookup failed.
+type FoundValues = Option<(Vec<String>, bool)>;
+
 /// Looks up suggestions for a form. Results are cached, and only the last request runs.
 pub(crate) struct Lookup<'a> {
     suggest: Option<&'a dyn Suggest>,
     known: VecDeque<(SuggestionRequest, Suggestions)>,
-    running: Option<SourceWork<'a>>,
+    running: Option<Pin<Box<dyn Future<Output = (SuggestionRequest, FoundValues)> + 'a>>>,
 }
-
-/// The values, and whether there are more.
-type FoundValues = (Vec<String>, bool);
-
-/// A running lookup. Its result is `None` if the lookup failed.
-type SourceWork<'a> = Pin<Box<dyn Future<Output = (SuggestionRequest, Option<FoundValues>)> + 'a>>;
 
 impl<'a> Lookup<'a> {
     pub(crate) fn new(suggest: Option<&'a dyn Suggest>) -> Self {
@@ -48,13 +45,18 @@ impl<'a> Lookup<'a> {
 
     /// Returns cached suggestions, or starts a lookup and drops the previous one.
     pub(crate) fn want(&mut self, wanted: SuggestionRequest) -> Option<Suggestions> {
+        self.running = None;
         let known = self.known.iter().find(|(known, _)| *known == wanted);
         if let Some((_, found)) = known {
-            self.running = None;
             return Some(found.clone());
         }
-        let look_up = self.suggest.map(|suggest| look_up(suggest, wanted));
-        self.running = look_up.map(|running| Box::pin(running) as SourceWork<'a>);
+        let suggest = self.suggest?;
+        self.running = Some(Box::pin(async move {
+            sleep(PAUSE).await;
+            let (name, text) = (wanted.name.clone(), wanted.text.clone());
+            let found = suggest.suggest(name, text, wanted.others.clone()).await;
+            (wanted, found)
+        }));
         None
     }
 
@@ -80,15 +82,4 @@ impl<'a> Lookup<'a> {
         }
         found
     }
-}
-
-async fn look_up(
-    suggest: &dyn Suggest,
-    wanted: SuggestionRequest,
-) -> (SuggestionRequest, Option<FoundValues>) {
-    sleep(PAUSE).await;
-    let SuggestionRequest {
-        name, text, others, ..
-    } = wanted.clone();
-    (wanted, suggest.suggest(name, text, others).await)
 }

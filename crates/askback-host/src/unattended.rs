@@ -18,7 +18,7 @@ use crate::{
     },
     page::{Excerpt, LEFT_OUT, Page, Style, out},
     question::{self, in_full},
-    script::{Answer, Place, Report, RulesOf, Script, ScriptRun, rule_for},
+    script::{Answer, Report, Script, ScriptRun, rule_for},
     signals::Held,
     text::{self, Words},
     words,
@@ -26,7 +26,8 @@ use crate::{
 
 pub struct UnattendedRun {
     script: Option<ScriptRun>,
-    rules: RulesOf,
+    /// Whether the script is a case of a suite, not a file of its own.
+    is_case: bool,
     /// The last question that was answered or waits for a delayed answer.
     answered: Option<u64>,
     later: Option<Later>,
@@ -61,7 +62,7 @@ impl UnattendedRun {
     pub fn new(script: Option<Script>, limits: Limits, out: Box<dyn Write + Send>) -> Self {
         Self {
             script: script.map(|script| ScriptRun::new(script, SystemTime::now())),
-            rules: RulesOf::default(),
+            is_case: false,
             answered: None,
             later: None,
             unmatched: 0,
@@ -73,10 +74,10 @@ impl UnattendedRun {
         }
     }
 
-    /// Sets the file that messages name as the origin of the rules.
+    /// Says in messages that the script is a case of a suite.
     #[must_use]
-    pub fn naming(mut self, rules: RulesOf) -> Self {
-        self.rules = rules;
+    pub fn of_suite(mut self) -> Self {
+        self.is_case = true;
         self
     }
 
@@ -95,8 +96,8 @@ impl UnattendedRun {
             (_, None) => Answer::Unmatched,
         };
         let mut excerpt = Excerpt::new(&mut self.page, self.limits.host.message_shown);
-        let rules = self.rules;
-        let named = |number| rules.rule(place(question, number));
+        let script = self.script.as_ref();
+        let named = |number| script.map_or_else(Words::default, |it| it.name(question, number));
         let reply = match answer {
             Answer::Given(reply, rule) => {
                 tell(&mut excerpt, question, &reply, rule.map(named));
@@ -134,15 +135,15 @@ impl UnattendedRun {
             }
             Answer::Unmatched => {
                 self.unmatched = self.unmatched.saturating_add(1);
-                let script = self.script.is_some().then_some(rules);
-                if self.unmatched <= SHOWN {
-                    let shown = self.limits.host.message_shown;
-                    unmatched(script, asker, question, excerpt.page(), shown);
-                }
-                Reply::Cancelled(match script {
+                let why = match script {
                     Some(_) => Why::Unmatched,
                     None => Why::Nobody,
-                })
+                };
+                if self.unmatched <= SHOWN {
+                    let shown = self.limits.host.message_shown;
+                    unmatched(why, self.is_case, asker, question, excerpt.page(), shown);
+                }
+                Reply::Cancelled(why)
             }
         };
         excerpt.end(LEFT_OUT);
@@ -282,7 +283,7 @@ impl Leaf for UnattendedRun {
                 true => "× ",
                 false => "! ",
             };
-            let words = words!("answers file: {}", rule.unused(self.rules));
+            let words = words!("answers file: {}", rule.clone());
             self.page.item(mark, Style::Warning, words);
         }
     }
@@ -290,21 +291,22 @@ impl Leaf for UnattendedRun {
 
 /// Shows a question that nobody answers, and a rule that would answer it.
 fn unmatched(
-    script: Option<RulesOf>,
+    why: Why,
+    is_case: bool,
     asker: &Asker,
     question: &Question,
     page: &mut Page,
     shown: usize,
 ) {
-    let words = match script {
-        Some(RulesOf::Answers) => "no rule of the answers file fits; cancelled.",
-        Some(RulesOf::Suite { .. }) => "no rule of the case or of the suite fits; cancelled.",
-        None => "there is no terminal to ask at; cancelled.",
+    let words = match why {
+        Why::Nobody => "there is no terminal to ask at; cancelled.",
+        _ if is_case => "no rule of the case or of the suite fits; cancelled.",
+        _ => "no rule of the answers file fits; cancelled.",
     };
     let mut excerpt = Excerpt::new(page, shown);
     in_full(&mut excerpt, asker, question, 0);
     excerpt.end(LEFT_OUT);
-    if let (Ask::Roots, None) = (&question.ask, script) {
+    if let (Ask::Roots, Why::Nobody) = (&question.ask, why) {
         page.note(
             Style::Dim,
             "there is no terminal to ask at, so no folder is shared; --roots DIR shares one.",
@@ -313,13 +315,9 @@ fn unmatched(
     }
     page.item("× ", Style::Error, words);
     if let Some(rule) = rule_for(asker, question) {
-        let words = match script {
-            Some(RulesOf::Suite { .. }) => {
-                "A rule such as this, in the case or in the suite, would answer it:"
-            }
-            Some(RulesOf::Answers) | None => {
-                "A rule such as this, in a file named by --answers, would answer it:"
-            }
+        let words = match is_case {
+            true => "A rule such as this, in the case or in the suite, would answer it:",
+            false => "A rule such as this, in a file named by --answers, would answer it:",
         };
         page.note(Style::Plain, words);
         // The rule contains the server's names. It has its own excerpt, so that a long question
@@ -345,13 +343,6 @@ fn became(reply: &Reply) -> &'static str {
         Reply::Declined { .. } => "declined",
         Reply::Cancelled(_) => "cancelled",
         _ => "answered",
-    }
-}
-
-fn place(question: &Question, number: usize) -> Place {
-    match question.ask {
-        Ask::Sample(_) => Place::Sampling(number),
-        _ => Place::Answers(number),
     }
 }
 

@@ -7,7 +7,7 @@ use std::{
 
 use askback::Revision;
 use askback_host::{
-    script::{AnswerRule, RulesOf, SamplingRule, Script, Surroundings, UnusedRules},
+    script::{AnswerRule, SamplingRule, Script, Surroundings, UnusedRules},
     text::{Words, given},
     text_file, words,
     yaml::{self, Shape},
@@ -45,7 +45,6 @@ pub struct Case {
     /// Whether a rule of the suite plays a model that calls tools. A client declares this when it
     /// connects.
     pub calls_tools: bool,
-    pub rules: RulesOf,
     pub expect: Expect,
 }
 
@@ -110,10 +109,6 @@ impl Suite {
         for case in before.iter_mut().chain(&mut cases) {
             let own = std::mem::take(&mut case.script).settled(&at);
             let own = own.map_err(|why| words!("case {}: {}", given(&case.name), why))?;
-            case.rules = RulesOf::Suite {
-                answers: own.answers.len(),
-                sampling: own.sampling.len(),
-            };
             // A client announces its folders once per server, so a case with its own folders needs its own server.
             case.fresh = Some(own.roots.is_some() || case.fresh.unwrap_or(fresh));
             case.script = own.with_shared(&shared);
@@ -253,7 +248,6 @@ impl TryFrom<CaseText> for Case {
                 unused: text.unused,
             },
             calls_tools: false,
-            rules: RulesOf::default(),
             expect: text.expect,
         })
     }

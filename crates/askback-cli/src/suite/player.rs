@@ -81,7 +81,7 @@ impl PlayerHandle {
 fn leaf(case: &Case, limits: &Limits) -> UnattendedRun {
     let script = Some(case.script.clone());
     let leaf = UnattendedRun::new(script, limits.clone(), Box::new(io::sink()));
-    let mut leaf = leaf.naming(case.rules);
+    let mut leaf = leaf.of_suite();
     *leaf.page() = Page::new(LOOK);
     leaf
 }

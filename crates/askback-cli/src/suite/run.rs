@@ -317,7 +317,7 @@ impl Stage {
                     undeclared,
                 };
                 let mut mismatches = case.expect.judge(&observed);
-                mismatches.extend(unused(case, &self.playing.report()));
+                mismatches.extend(unused(self.playing.report()));
                 match mismatches.is_empty() {
                     true => Verdict::Passed,
                     false => Verdict::Failed(mismatches),
@@ -336,15 +336,13 @@ impl Stage {
     }
 }
 
-/// The rules of a case that answered nothing, if that fails it. A suite's rule applies to all cases, so a single case
-/// need not use it.
-fn unused(case: &Case, report: &Report) -> Vec<Mismatch> {
-    let unused = report.unused.iter().filter(|_| report.unused_fails);
+/// The rules of a case that answered nothing, if that fails it.
+fn unused(report: Report) -> Vec<Mismatch> {
+    let unused = report.unused.into_iter().filter(|_| report.unused_fails);
     unused
-        .filter(|rule| case.rules.is_of_case(**rule))
         .map(|rule| Mismatch {
             expected: "questions as the rules have them".into(),
-            came: Came::Ours(rule.unused(case.rules)),
+            came: Came::Ours(rule),
         })
         .collect()
 }

@@ -5,7 +5,10 @@ use std::{
     future::pending,
     io,
     path::{Path, PathBuf},
-    sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError},
+    sync::{
+        Arc, OnceLock,
+        atomic::{AtomicBool, Ordering},
+    },
     time::{Duration, SystemTime},
 };
 
@@ -13,7 +16,7 @@ use askback::{limits::Limits, protocol::InputResponse};
 use tokio::{
     net::UnixStream,
     sync::{mpsc, watch},
-    task::{JoinHandle, JoinSet},
+    task::JoinSet,
     time::{MissedTickBehavior, interval, sleep, timeout},
 };
 
@@ -112,9 +115,9 @@ pub async fn join(
     let mut boards_here = 0_usize;
     let (found, mut boards) = mpsc::channel(16);
     let (gone, mut ended) = mpsc::unbounded_channel();
-    let looking = tokio::spawn(look(folder, kind, found));
-    let _looking = AbortOnDrop(looking);
+    // On drop, the tasks end.
     let mut attached = JoinSet::new();
+    attached.spawn(look(folder, kind, found));
     loop {
         let idle = options.idle.filter(|_| boards_here == 0);
         let next = async {
@@ -183,14 +186,6 @@ async fn until(idle: Option<Duration>) {
     }
 }
 
-struct AbortOnDrop(JoinHandle<()>);
-
-impl Drop for AbortOnDrop {
-    fn drop(&mut self) {
-        self.0.abort();
-    }
-}
-
 async fn look(folder: PathBuf, kind: FrontEndKind, found: mpsc::Sender<Found>) {
     let mut ticks = interval(LOOK);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -230,16 +225,6 @@ async fn look(folder: PathBuf, kind: FrontEndKind, found: mpsc::Sender<Found>) {
     }
 }
 
-/// The replies that the board has not confirmed yet.
-#[derive(Clone, Default)]
-struct UnconfirmedReplies(Arc<Mutex<BTreeSet<u64>>>);
-
-impl UnconfirmedReplies {
-    fn lock(&self) -> MutexGuard<'_, BTreeSet<u64>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
 /// Connects to a board. Returns `None` if it belongs to another user.
 async fn connect(path: &Path, kind: FrontEndKind) -> io::Result<Option<Found>> {
     let stream = UnixStream::connect(path).await?;
@@ -273,15 +258,23 @@ async fn connect(path: &Path, kind: FrontEndKind) -> io::Result<Option<Found>> {
 /// A question of a board that this front end has.
 struct AttachedQuestion {
     /// On drop, the question leaves the desk.
-    _asking: AbortOnDrop,
+    _asking: JoinSet<()>,
     link: QuestionLink,
+    /// Whether this front end has sent a reply.
+    is_replied: Arc<AtomicBool>,
 }
 
 impl AttachedQuestion {
     /// Takes the question off the desk, and says why it ended.
-    fn end(self, why: QuestionEnd) {
+    /// Returns whether its reply was not used.
+    fn end(self, why: QuestionEnd) -> bool {
         // The first reason counts.
         let _ = self.link.end.set(why);
+        self.is_replied()
+    }
+
+    fn is_replied(&self) -> bool {
+        self.is_replied.load(Ordering::Relaxed)
     }
 }
 
@@ -293,10 +286,10 @@ async fn send_typed(id: u64, link: QuestionLink, writer: Writer, relay: Relay) {
         let mut is_too_long = false;
         link.typed.send_if_modified(|state| {
             let unsent = state.unsent();
-            let bytes = line::typed_bytes(&line::write_typed(&state.here));
+            let bytes = line::typed_bytes(&state.here);
             is_too_long = !unsent.is_empty() && bytes > MAX_TYPED_BYTES;
             if !unsent.is_empty() && !is_too_long {
-                let fields = line::write_typed(&unsent);
+                let fields = unsent.clone();
                 writer.send(&FrontEndLine::Typed { id, fields });
                 state.there.extend(unsent);
             }
@@ -325,14 +318,13 @@ async fn attend(
     left: &mpsc::UnboundedSender<Left>,
 ) {
     let mut asking: BTreeMap<u64, AttachedQuestion> = BTreeMap::new();
-    let unconfirmed = UnconfirmedReplies::default();
     loop {
         match board.reader.read::<BoardLine>().await {
             Ok(Some(BoardLine::Asked(asked))) => {
                 let id = asked.id;
                 let link = QuestionLink::default();
-                let given = line::read_typed(&asked.typed);
-                link.typed.send_modify(|state| state.there = given);
+                link.typed
+                    .send_modify(|state| state.there.clone_from(&asked.typed));
                 let Some(question) = asked.into_question() else {
                     relay.tell(UNREADABLE);
                     board.writer.send(&FrontEndLine::Passed { id });
@@ -342,9 +334,11 @@ async fn attend(
                 let sending = send_typed(id, link.clone(), board.writer.clone(), relay.clone());
                 let (relay, left) = (relay.clone(), left.clone());
                 let writer = board.writer.clone();
-                let unconfirmed = unconfirmed.clone();
+                let is_replied = Arc::new(AtomicBool::new(false));
+                let replies = Arc::clone(&is_replied);
                 let mut is_seen = is_seen.clone();
-                let asked = tokio::spawn(async move {
+                let mut asked = JoinSet::new();
+                asked.spawn(async move {
                     let request = question.request.clone();
                     let seen_at = OnceLock::new();
                     let seen = async {
@@ -382,20 +376,20 @@ async fn attend(
                                 None => relay.without_receipts(),
                             };
                             let response = relay.response(&request, shown);
-                            unconfirmed.lock().insert(id);
+                            replies.store(true, Ordering::Relaxed);
                             writer.send(&reply_line(id, response));
                         }
                     }
                 });
                 let question = AttachedQuestion {
-                    _asking: AbortOnDrop(asked),
+                    _asking: asked,
                     link,
+                    is_replied,
                 };
                 asking.insert(id, question);
             }
             Ok(Some(BoardLine::Typed { id, fields })) => {
                 if let Some(question) = asking.get(&id) {
-                    let fields = line::read_typed(&fields);
                     let typed = &question.link.typed;
                     let number = typed.borrow().question;
                     match number {
@@ -406,22 +400,16 @@ async fn attend(
                 }
             }
             Ok(Some(BoardLine::Taken { id })) => {
-                unconfirmed.lock().remove(&id);
                 asking.remove(&id);
             }
             Ok(Some(BoardLine::Settled { id, by })) => {
-                if let Some(question) = asking.remove(&id) {
-                    question.end(QuestionEnd::AnsweredIn(by));
-                    if unconfirmed.lock().remove(&id) {
-                        relay.tell("Another front end answered first. Your answer was not used.");
-                    }
+                let question = asking.remove(&id);
+                if question.is_some_and(|it| it.end(QuestionEnd::AnsweredIn(by))) {
+                    relay.tell("Another front end answered first. Your answer was not used.");
                 }
             }
             Ok(Some(BoardLine::Withdrawn { id, why })) => {
-                if let Some(question) = asking.remove(&id) {
-                    question.end(why);
-                }
-                if unconfirmed.lock().remove(&id) {
+                if asking.remove(&id).is_some_and(|question| question.end(why)) {
                     relay.tell(words!(
                         "Your answer came too late. {}",
                         why.words(given(board.hello.name.as_str()).short())
@@ -440,7 +428,7 @@ async fn attend(
             Err(_) => break,
         }
     }
-    if !unconfirmed.lock().is_empty() {
+    if asking.values().any(AttachedQuestion::is_replied) {
         relay.tell("The program ended before your answer arrived.");
     }
     for question in asking.into_values() {

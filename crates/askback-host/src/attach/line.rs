@@ -11,7 +11,7 @@ use serde_json::value::RawValue;
 
 use crate::{
     ending::{FrontEndKind, QuestionEnd},
-    model::{Origin, Typed},
+    model::{Call, Origin, Typed},
     text::Words,
 };
 
@@ -19,9 +19,6 @@ pub(super) const VERSION: u32 = 1;
 
 /// The maximum size of the typed content of a question, in bytes of JSON. More is not kept.
 pub(super) const MAX_TYPED_BYTES: usize = 128 << 10;
-
-/// The typed content of fields, by name.
-pub(super) type TypedFields = BTreeMap<String, RawJson>;
 
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -45,7 +42,7 @@ pub(super) enum BoardLine {
     /// Another front end changed these fields.
     Typed {
         id: u64,
-        fields: TypedFields,
+        fields: Typed,
     },
     Bye {},
 }
@@ -67,7 +64,7 @@ pub(super) enum FrontEndLine {
     /// The user changed these fields.
     Typed {
         id: u64,
-        fields: TypedFields,
+        fields: Typed,
     },
     Reply {
         id: u64,
@@ -98,13 +95,13 @@ pub(super) struct AskedLine {
     pub(super) id: u64,
     request: RequestLine,
     call: Option<u64>,
-    target: Option<TargetLine>,
+    target: Option<Call>,
     key: Option<String>,
     claims: Option<Implementation>,
     #[serde(default)]
     retried: bool,
     #[serde(default)]
-    pub(super) typed: TypedFields,
+    pub(super) typed: Typed,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -113,30 +110,18 @@ struct RequestLine {
     params: Option<Box<RawValue>>,
 }
 
-#[derive(Debug, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-enum TargetLine {
-    Tool(String),
-    Prompt(String),
-    Resource(String),
-}
-
 impl AskedLine {
     pub(super) fn new(
         id: u64,
         question: &HostQuestion,
-        typed: TypedFields,
+        typed: Typed,
     ) -> Result<Self, serde_json::Error> {
         let request = serde_json::to_string(&question.request)?;
         Ok(Self {
             id,
             request: serde_json::from_str(&request)?,
             call: question.call.map(|call| call.0),
-            target: question.target.clone().map(|target| match target {
-                CallTarget::Tool(name) => TargetLine::Tool(name),
-                CallTarget::Prompt(name) => TargetLine::Prompt(name),
-                CallTarget::Resource(uri) => TargetLine::Resource(uri),
-            }),
+            target: question.target.clone().map(Call::from),
             key: question.key.clone(),
             claims: question.server.clone(),
             retried: question.retried,
@@ -152,9 +137,9 @@ impl AskedLine {
             server: self.claims,
             call: self.call.map(CallId),
             target: self.target.map(|target| match target {
-                TargetLine::Tool(name) => CallTarget::Tool(name),
-                TargetLine::Prompt(name) => CallTarget::Prompt(name),
-                TargetLine::Resource(uri) => CallTarget::Resource(uri),
+                Call::Tool(name) | Call::Task { tool: name, .. } => CallTarget::Tool(name),
+                Call::Prompt(name) => CallTarget::Prompt(name),
+                Call::Resource(uri) => CallTarget::Resource(uri),
             }),
             key: self.key,
             request,
@@ -222,48 +207,6 @@ pub(super) fn write<L: Line>(line: &L) -> Result<Vec<u8>, serde_json::Error> {
     Ok(bytes)
 }
 
-pub(super) fn write_typed(typed: &Typed) -> TypedFields {
-    let fields = typed.iter().filter_map(|(name, value)| {
-        let value = RawJson::new(value).ok()?;
-        Some((name.clone(), value))
-    });
-    fields.collect()
-}
-
-/// Reads the fields of a line. Those that this version cannot read are left out.
-pub(super) fn read_typed(fields: &TypedFields) -> Typed {
-    let fields = fields.iter().filter_map(|(name, value)| {
-        let value = value.decode().ok()?;
-        Some((name.clone(), value))
-    });
-    fields.collect()
-}
-
-pub(super) fn typed_bytes(fields: &TypedFields) -> usize {
-    let each = fields
-        .iter()
-        .map(|(name, value)| name.len().saturating_add(value.as_str().len()));
-    each.fold(0, usize::saturating_add)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn unknown_lines_are_ignored_and_malformed_lines_are_not() {
-        #[track_caller]
-        fn check(text: &str, expected: Option<bool>) {
-            let read = read::<FrontEndLine>(text.as_bytes());
-            assert_eq!(read.ok().map(|line| line.is_some()), expected, "{text}");
-        }
-        check(r#"{"seen":{"id":1}}"#, Some(true));
-        check(r#"{"seen":{"id":1,"later":[]}}"#, Some(true));
-        check(r#"{"hello":{"version":9,"kind":"watch"}}"#, Some(true));
-        check(r#"{"wave":{"id":1}}"#, Some(false));
-        check("{}", Some(false));
-        check(r#"{"seen":{"id":"one"}}"#, None);
-        check("seen", None);
-        check("", None);
-    }
+pub(super) fn typed_bytes(fields: &Typed) -> usize {
+    serde_json::to_vec(fields).map_or(usize::MAX, |bytes| bytes.len())
 }

@@ -28,11 +28,14 @@ use super::{
     board::{Notice, Questions, Response, unanswered},
     connection::{self, HELLO, MAX_LINE_BYTES, Reader},
     folder,
-    line::{
-        self, AskedLine, BoardHello, BoardLine, FrontEndLine, MAX_TYPED_BYTES, TypedFields, VERSION,
-    },
+    line::{self, AskedLine, BoardHello, BoardLine, FrontEndLine, MAX_TYPED_BYTES, VERSION},
 };
-use crate::{ending::QuestionEnd, model::Asker, text::given, words};
+use crate::{
+    ending::QuestionEnd,
+    model::{Asker, Typed},
+    text::given,
+    words,
+};
 
 #[derive(Debug, Clone)]
 pub struct BoardOptions {
@@ -204,7 +207,7 @@ impl Shared {
     fn ask(&self, question: HostQuestion) -> Option<(u64, oneshot::Receiver<Response>)> {
         // Leaves room for content that is typed later, which is sent in the same line.
         let most = MAX_LINE_BYTES.saturating_sub(MAX_TYPED_BYTES.saturating_mul(2));
-        let asked = AskedLine::new(u64::MAX, &question, TypedFields::new());
+        let asked = AskedLine::new(u64::MAX, &question, Typed::new());
         let bytes = asked.and_then(|asked| line::write(&BoardLine::Asked(Box::new(asked))));
         if bytes.map_or(usize::MAX, |bytes| bytes.len()) > most {
             (self.notify)(Notice::TooLong);

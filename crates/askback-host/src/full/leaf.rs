@@ -3,10 +3,7 @@
 use std::{
     io::{self, Write},
     pin::Pin,
-    sync::{
-        Once,
-        atomic::{AtomicBool, AtomicUsize, Ordering},
-    },
+    sync::atomic::{AtomicBool, AtomicUsize, Ordering},
     task::{Context, Poll, ready},
     time::Duration,
 };
@@ -24,7 +21,7 @@ use crossterm::{
 use futures_core::Stream as _;
 #[cfg(unix)]
 use tokio::signal::unix::{Signal, SignalKind, signal};
-use tokio::time::{Instant, Sleep, sleep};
+use tokio::time::Instant;
 
 use super::{
     key::Key,
@@ -39,6 +36,7 @@ use crate::{
     page::{Look, Page, Rows, Style, out},
     remarks::Remarks,
     settling::{Pause, Settling},
+    signals,
     text::{Words, given},
     view::Reader,
     words,
@@ -72,9 +70,9 @@ pub struct Full {
     prompt: Option<Words>,
     settling: Settling,
     /// When Tab takes the suggestion on the screen, if it does not yet.
-    suggested: Option<Pin<Box<Sleep>>>,
+    suggested: Pause,
     /// When the screen says what the program waits for.
-    waited: Pin<Box<Sleep>>,
+    waited: Pause,
     is_waiting: bool,
     waited_for: Duration,
     far: Option<Far>,
@@ -86,7 +84,7 @@ impl Full {
     /// server's text about a question.
     /// Fails if the terminal cannot be switched to raw mode.
     pub fn new(shown: usize) -> io::Result<Self> {
-        restored_after_a_panic();
+        signals::restore_after_panic();
         take()?;
         let (columns, rows) = crossterm::terminal::size().unwrap_or((80, 24));
         Ok(Self {
@@ -100,8 +98,8 @@ impl Full {
             styled: Look::of_stderr().styled,
             prompt: None,
             settling: Settling::default(),
-            suggested: None,
-            waited: Box::pin(sleep(SILENT)),
+            suggested: Pause::default(),
+            waited: Pause::of(SILENT),
             is_waiting: false,
             waited_for: Duration::ZERO,
             far: None,
@@ -136,7 +134,7 @@ impl Full {
     fn resize(&mut self, size: Size) {
         self.size = size;
         ROW.store(1, Ordering::Relaxed);
-        self.resizing.begin(SAME_SIZE);
+        self.resizing = Pause::of(SAME_SIZE);
         let gone = self.region.resized(size.columns);
         self.write(&gone);
     }
@@ -161,10 +159,7 @@ impl Leaf for Full {
     fn poll_did(&mut self, talk: &Conversation, context: &mut Context<'_>) -> Poll<Did> {
         let desk = talk.seen();
         let is_same = self.resizing.poll_over(context).is_ready();
-        let is_settled = match &mut self.suggested {
-            Some(suggested) => suggested.as_mut().poll(context).is_ready(),
-            None => false,
-        };
+        let is_settled = self.suggested.poll_over(context).is_ready();
         if is_same || is_settled || self.settling.poll_over(context).is_ready() {
             return Poll::Ready(Did::Action(Vec::new()));
         }
@@ -191,10 +186,10 @@ impl Leaf for Full {
             Poll::Ready(None) => return Poll::Pending,
             Poll::Pending => {
                 let is_idle = desk.front().is_none() && self.prompt.is_none();
-                if is_idle && self.waited.as_mut().poll(context).is_ready() {
+                if is_idle && self.waited.poll_over(context).is_ready() {
                     self.is_waiting = true;
                     self.waited_for = self.waited_for.saturating_add(SILENT);
-                    self.waited.set(sleep(SILENT));
+                    self.waited = Pause::of(SILENT);
                     return Poll::Ready(Did::Action(Vec::new()));
                 }
                 return Poll::Pending;
@@ -276,7 +271,7 @@ impl Leaf for Full {
         if !is_idle || self.prompt.is_some() {
             self.is_waiting = false;
             self.waited_for = Duration::ZERO;
-            self.waited.set(sleep(SILENT));
+            self.waited = Pause::of(SILENT);
         }
         self.prompt = prompt.cloned();
         if self.resizing.goes_on() {
@@ -293,7 +288,7 @@ impl Leaf for Full {
             self.settling.goes_on(),
         );
         let settles_after = self.screen.settles_after();
-        self.suggested = settles_after.map(|after| Box::pin(sleep(after)));
+        self.suggested = settles_after.map(Pause::of).unwrap_or_default();
         let above = self.page.take();
         let text = self.region.draw(&above, &frame, self.styled);
         ROW.store(self.region.row().saturating_add(1), Ordering::Relaxed);
@@ -421,17 +416,6 @@ fn asks_for_task(desk: &Desk) -> bool {
     matches!(call, Some(Call::Task { .. }))
 }
 
-fn restored_after_a_panic() {
-    static ONCE: Once = Once::new();
-    ONCE.call_once(|| {
-        let before = std::panic::take_hook();
-        std::panic::set_hook(Box::new(move |panic| {
-            restore();
-            before(panic);
-        }));
-    });
-}
-
 /// After this long without a key, the user counts as away from the terminal.
 const AWAY: Duration = Duration::from_secs(20);
 
@@ -496,7 +480,7 @@ impl Keys {
             let is_closed = self.is_closed || closed.poll_recv(context).is_ready();
             if is_closed && !self.is_closed {
                 // A program that was started with `nohup` has no use for a terminal that is gone either.
-                tokio::spawn(crate::signals::close());
+                tokio::spawn(signals::close());
             }
             self.is_closed = is_closed;
         }

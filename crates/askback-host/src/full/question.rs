@@ -266,52 +266,43 @@ pub(super) fn kept(
     replied: Option<&CreateMessageResult>,
     page: &mut Page,
 ) {
-    let name = || given(&desk.asker().name).short();
     for effect in &happened.effects {
         match effect {
             Effect::Tell(notice) => question::notice(page, desk.asker(), notice),
             Effect::Answer(id, reply) if happened.before == Some((*id, false)) => {
                 let message = happened.message.as_deref().unwrap_or_default();
-                let became = match reply {
-                    Reply::Form(content) if content.is_empty() => words!("{} · agreed ", name()),
-                    Reply::Form(content) if content.len() == 1 => {
-                        words!("{} · sent 1 field ", name())
+                let is_changed = |reply: &CreateMessageResult| {
+                    replied.is_some_and(|replied| replied.content != reply.content)
+                };
+                let became: Words = match reply {
+                    Reply::Form(content) if content.is_empty() => "agreed".into(),
+                    Reply::Form(content) if content.len() == 1 => "sent 1 field".into(),
+                    Reply::Form(content) => words!("sent {} fields", content.len()),
+                    Reply::Link => "agreed to the link".into(),
+                    Reply::Sampled(reply) if is_changed(reply) => {
+                        "sent the model's reply as you changed it".into()
                     }
-                    Reply::Form(content) => {
-                        words!("{} · sent {} fields ", name(), content.len())
-                    }
-                    Reply::Link => words!("{} · agreed to the link ", name()),
-                    Reply::Sampled(reply)
-                        if replied.is_some_and(|replied| replied.content != reply.content) =>
-                    {
-                        words!("{} · sent the model's reply as you changed it ", name())
-                    }
-                    Reply::Sampled(_) => words!("{} · sent what the model replied ", name()),
-                    Reply::Text(_) => words!("{} · sent a text ", name()),
-                    Reply::Declined { reason: None, .. } => words!("{} · declined ", name()),
-                    Reply::Declined { .. } => words!("{} · declined, with your reason ", name()),
+                    Reply::Sampled(_) => "sent what the model replied".into(),
+                    Reply::Text(_) => "sent a text".into(),
+                    Reply::Declined { reason: None, .. } => "declined".into(),
+                    Reply::Declined { .. } => "declined, with your reason".into(),
                     Reply::Cancelled(Why::Person) if happened.is_link => {
-                        words!("{} · you cancelled the link ", name())
+                        "you cancelled the link".into()
                     }
-                    Reply::Cancelled(why) => {
-                        words!("{} · cancelled{} ", name(), question::because(*why))
-                    }
+                    Reply::Cancelled(why) => words!("cancelled{}", question::because(*why)),
                     Reply::Roots(_) | Reply::Returned(_) => {
                         question::answered(page, desk.asker(), reply, happened.is_link);
                         continue;
                     }
                 };
+                let name = given(&desk.asker().name).short();
+                let became = words!("{} · {} ", name, became);
                 match message.is_empty() {
                     true => page.say(Style::Dim, became),
                     false => page.quote_row(became, message),
                 }
             }
-            Effect::Answer(..)
-            | Effect::Open(_)
-            | Effect::Run(_)
-            | Effect::Remember(_)
-            | Effect::CheckFolder(_)
-            | Effect::Suggest(_) => {}
+            _ => {}
         }
     }
 }

@@ -42,20 +42,12 @@ impl Host {
 
     /// Shows held lines of standard error, because a server fails to start or takes long.
     pub fn release_stderr(&mut self) {
-        let servers = self.served.all_mut();
-        let released: Vec<_> = servers
-            .filter(|(_, served)| served.remarks.held_until().is_some())
-            .map(|(server, served)| {
-                let released = served.remarks.release();
-                served.remarks.open(false);
-                (server, released)
-            })
-            .collect();
-        for (server, remarks) in released {
-            for remark in remarks {
-                self.remark(server, remark);
-            }
-        }
+        self.remark_all(|remarks| {
+            remarks.held_until()?;
+            let released = remarks.release();
+            remarks.open(false);
+            Some(released)
+        });
         self.flush();
     }
 
@@ -86,12 +78,19 @@ impl Host {
     }
 
     pub(super) fn left_out(&mut self, left_out: impl Fn(&mut Remarks) -> Option<Remark>) {
+        self.remark_all(|remarks| Some(vec![left_out(remarks)?]));
+    }
+
+    /// Shows remarks of each server.
+    fn remark_all(&mut self, take: impl Fn(&mut Remarks) -> Option<Vec<Remark>>) {
         let servers = self.served.all_mut();
-        let remarks: Vec<_> = servers
-            .filter_map(|(server, served)| Some((server, left_out(&mut served.remarks)?)))
+        let taken: Vec<_> = servers
+            .filter_map(|(server, served)| Some((server, take(&mut served.remarks)?)))
             .collect();
-        for (server, remark) in remarks {
-            self.remark(server, remark);
+        for (server, remarks) in taken {
+            for remark in remarks {
+                self.remark(server, remark);
+            }
         }
     }
 

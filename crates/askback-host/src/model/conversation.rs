@@ -275,13 +275,10 @@ impl Conversation {
     /// Chooses the question in front after a desk changed. The current one stays; otherwise the
     /// oldest is next. Each desk learns how many questions wait at the others.
     fn settle(&mut self) {
-        for server in self.servers_mut() {
-            server.desk.elsewhere = 0;
-        }
-        let open = self.servers().map(Server::open);
+        let open = self.servers().map(|server| server.desk.open_questions());
         let open = open.fold(0, usize::saturating_add);
         for server in self.servers_mut() {
-            server.desk.elsewhere = open.saturating_sub(server.open());
+            server.desk.elsewhere = open.saturating_sub(server.desk.open_questions());
         }
         let stays = |(server, id)| self.server(server).front() == Some(id);
         if self.front.is_some_and(stays) {
@@ -481,16 +478,6 @@ impl Server {
         if self.presence == Presence::There {
             self.presence = Presence::Gone;
         }
-    }
-
-    /// Returns the number of open questions, including those of other servers that the desk knows
-    /// of.
-    fn open(&self) -> usize {
-        let open = self.desk.front();
-        open.map_or(0, |front| {
-            let answered = front.position.saturating_sub(1);
-            front.total.saturating_sub(answered)
-        })
     }
 
     fn front(&self) -> Option<u64> {

@@ -240,6 +240,13 @@ impl Desk {
         })
     }
 
+    /// Returns the number of open questions.
+    pub(super) fn open_questions(&self) -> usize {
+        self.waiting
+            .len()
+            .saturating_add(usize::from(self.front.is_some()))
+    }
+
     pub fn ended(&self) -> WorstEnd {
         self.ended
     }
@@ -295,9 +302,9 @@ impl Desk {
             Event::Asked(id, question) if self.stopped.is_for(&question) => self.asks_on(id),
             Event::Asked(id, question) => self.asked(id, question),
             Event::Refused(refused) => self.refused(refused),
-            Event::Ended(id, end) => self.withdrawn(id, end),
-            Event::Lost => self.lost(),
-            Event::Settled(id) => self.settled(id),
+            Event::Ended(id, end) => self.remove(Notice::Ended(end), |open| open.id == id),
+            Event::Lost => self.remove(Notice::Lost, |open| !open.question.ask.is_ours()),
+            Event::Settled(id) => self.remove(Notice::BrowserBack, |open| open.id == id),
             Event::Typed {
                 id,
                 changes,
@@ -423,38 +430,21 @@ impl Desk {
         effects
     }
 
-    /// A withdrawn question counts as unanswered.
-    fn withdrawn(&mut self, id: u64, end: QuestionEnd) -> Vec<Effect> {
+    /// Removes questions. If one of them was in front, tells the user and brings the next one forward. Unless they
+    /// were answered elsewhere, they count as unanswered.
+    fn remove(&mut self, notice: Notice, is_gone: impl Fn(&Open) -> bool) -> Vec<Effect> {
         let before = self.waiting.len();
-        self.waiting.retain(|open| open.id != id);
-        if self.waiting.len() < before {
-            self.end(WorstEnd::Unanswered);
-        }
-        if self.front.as_ref().is_none_or(|open| open.id != id) {
-            return Vec::new();
-        }
-        self.end(WorstEnd::Unanswered);
-        if let Some(open) = self.front.take() {
-            self.kept.keep(open.question, open.step, &self.limits);
-        }
-        let mut effects = vec![Effect::Tell(Notice::Ended(end))];
-        effects.extend(self.bring_forward());
-        effects
-    }
-
-    /// Lost questions count as unanswered.
-    fn lost(&mut self) -> Vec<Effect> {
-        let before = self.waiting.len();
-        self.waiting.retain(|open| open.question.ask.is_ours());
-        let front = self.front.take_if(|open| !open.question.ask.is_ours());
-        if front.is_some() || self.waiting.len() < before {
+        self.waiting.retain(|open| !is_gone(open));
+        let front = self.front.take_if(|open| is_gone(open));
+        let is_any = front.is_some() || self.waiting.len() < before;
+        if is_any && notice != Notice::BrowserBack {
             self.end(WorstEnd::Unanswered);
         }
         let Some(open) = front else {
             return Vec::new();
         };
         self.kept.keep(open.question, open.step, &self.limits);
-        let mut effects = vec![Effect::Tell(Notice::Lost)];
+        let mut effects = vec![Effect::Tell(notice)];
         effects.extend(self.bring_forward());
         effects
     }
@@ -509,16 +499,6 @@ impl Desk {
             .then_some(Effect::Tell(notice))
             .into_iter()
             .collect()
-    }
-
-    fn settled(&mut self, id: u64) -> Vec<Effect> {
-        self.waiting.retain(|open| open.id != id);
-        if self.front.as_ref().is_none_or(|open| open.id != id) {
-            return Vec::new();
-        }
-        let mut effects = vec![Effect::Tell(Notice::BrowserBack)];
-        effects.extend(self.bring_forward());
-        effects
     }
 
     /// Cancels a question of a muted server. Tells the user about the first few only.

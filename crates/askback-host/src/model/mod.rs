@@ -15,6 +15,7 @@ mod sampling;
 mod step;
 
 use askback::{
+    client::CallTarget,
     forms::{Content, FormSchema},
     protocol::{CreateMessageParams, CreateMessageResult, Implementation, Root},
 };
@@ -55,7 +56,8 @@ pub enum Origin {
     Listed(PeerText),
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub enum Call {
     Tool(String),
     /// A tool call that runs in the background.
@@ -174,23 +176,14 @@ pub enum Ask {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Refused {
     pub call: Option<Call>,
-    pub wants: Wants,
+    /// What was asked: `for folders in a way …`.
+    pub what: &'static str,
     /// The server's reason for asking.
     pub message: Option<String>,
     /// Why it was refused. May contain text from the server.
     pub reason: String,
     /// Whether the user was told by other means.
     pub is_told: bool,
-}
-
-/// The kind of a [`Refused`] question.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Wants {
-    /// Fill in a form, or open a link.
-    Answer,
-    Sample,
-    /// Say which folders the server may work in.
-    Roots,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -240,6 +233,16 @@ pub enum Why {
     Muted,
     Flood,
     Stopped,
+}
+
+impl From<CallTarget> for Call {
+    fn from(target: CallTarget) -> Self {
+        match target {
+            CallTarget::Tool(name) => Self::Tool(name),
+            CallTarget::Prompt(name) => Self::Prompt(name),
+            CallTarget::Resource(uri) => Self::Resource(uri),
+        }
+    }
 }
 
 impl Call {

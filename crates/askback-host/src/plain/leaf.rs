@@ -38,7 +38,9 @@ const HAS_KEYS: &str = "Keys such as Esc and the arrows do nothing here. The lin
 pub struct Plain {
     dialog: Dialog,
     lines: Lines,
-    resumed: ResumeSignal,
+    /// Sent when a shell resumes the stopped program.
+    #[cfg(unix)]
+    resumed: Option<unix::Signal>,
     /// Remarks that arrived while the user was busy, with the name of each server.
     held: VecDeque<(LocalText, Remark)>,
     is_prompting: bool,
@@ -58,7 +60,8 @@ impl Plain {
         Self {
             dialog: Dialog::new(out::stderr_page(), shown, Reader::here()),
             lines: Lines::stdin(),
-            resumed: ResumeSignal::new(),
+            #[cfg(unix)]
+            resumed: signal(SignalKind::from_raw(Signal::CONT.as_raw())).ok(),
             held: VecDeque::new(),
             is_prompting: false,
             is_prompted: false,
@@ -106,7 +109,11 @@ impl Plain {
 impl Leaf for Plain {
     fn poll_did(&mut self, talk: &Conversation, context: &mut Context<'_>) -> Poll<Did> {
         let desk = talk.seen();
-        if self.lines.typed() && self.resumed.poll(context).is_ready() {
+        #[cfg(unix)]
+        if self.lines.typed()
+            && let Some(resumed) = &mut self.resumed
+            && resumed.poll_recv(context).is_ready()
+        {
             // The shell has written below the prompt, and the terminal has dropped the unfinished
             // line.
             self.is_prompted = false;
@@ -257,31 +264,5 @@ impl Leaf for Plain {
 
     fn is_person(&self) -> bool {
         self.lines.typed()
-    }
-}
-
-/// Detects when a shell resumes the stopped program.
-#[derive(Debug)]
-struct ResumeSignal {
-    #[cfg(unix)]
-    signal: Option<unix::Signal>,
-}
-
-impl ResumeSignal {
-    /// Must be called within the runtime.
-    fn new() -> Self {
-        Self {
-            #[cfg(unix)]
-            signal: signal(SignalKind::from_raw(Signal::CONT.as_raw())).ok(),
-        }
-    }
-
-    fn poll(&mut self, context: &mut Context<'_>) -> Poll<()> {
-        #[cfg(unix)]
-        if let Some(signal) = &mut self.signal {
-            return signal.poll_recv(context).map(|_| ());
-        }
-        let _ = context;
-        Poll::Pending
     }
 }

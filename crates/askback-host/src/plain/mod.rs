@@ -4,7 +4,17 @@ pub mod catalog;
 mod dialog;
 mod leaf;
 mod lines;
+#[cfg(unix)]
 mod unseen;
+/// No other system turns the echo off.
+#[cfg(not(unix))]
+mod unseen {
+    pub(super) fn hide() {}
+
+    pub(super) fn show() {}
+
+    pub(crate) fn leave() {}
+}
 
 pub(crate) use unseen::leave;
 

@@ -7,7 +7,6 @@ use serde::Deserialize;
 use super::{
     expand::Surroundings,
     rule::{Act, AnswerRule, Rule, SampledPart, SamplingRule},
-    run::{Place, RulesOf},
 };
 use crate::{
     text::{Words, given},
@@ -56,28 +55,44 @@ impl Script {
     /// Expands the variables and files that the answers name, and makes the roots' paths relative
     /// to the file's folder.
     /// The error names the rule with something that does not exist.
-    pub fn settled(mut self, at: &Surroundings<'_>) -> Result<Self, Words> {
-        for root in self.roots.iter_mut().flatten() {
+    pub fn settled(self, at: &Surroundings<'_>) -> Result<Self, Words> {
+        let mut script = self.named("", false);
+        for root in script.roots.iter_mut().flatten() {
             *root = at.folder.join(&*root);
         }
-        expand(&mut self.answers, Place::Answers, at)?;
-        expand(&mut self.sampling, Place::Sampling, at)?;
-        Ok(self)
+        expand(&mut script.answers, at)?;
+        expand(&mut script.sampling, at)?;
+        Ok(script)
+    }
+
+    /// Names the rules by their numbers. `whose` comes first.
+    fn named(mut self, whose: &'static str, is_shared: bool) -> Self {
+        for (number, rule) in (1_usize..).zip(&mut self.answers) {
+            rule.name = words!("{}rule {}", whose, number);
+            rule.is_shared = is_shared;
+        }
+        for (number, rule) in (1_usize..).zip(&mut self.sampling) {
+            rule.name = words!("{}sampling rule {}", whose, number);
+            rule.is_shared = is_shared;
+        }
+        self
     }
 
     /// Combines the script of a test case with the script of its suite. The rules of the case are
     /// first.
     #[must_use]
-    pub fn with_shared(mut self, shared: &Self) -> Self {
-        self.answers.extend(shared.answers.iter().cloned());
-        self.sampling.extend(shared.sampling.iter().cloned());
+    pub fn with_shared(self, shared: &Self) -> Self {
+        let mut script = self.named("case ", false);
+        let mut shared = shared.clone().named("suite ", true);
+        script.answers.append(&mut shared.answers);
+        script.sampling.append(&mut shared.sampling);
         Self {
-            roots: self.roots.or_else(|| shared.roots.clone()),
-            unused: match self.unused {
+            roots: script.roots.or(shared.roots),
+            unused: match script.unused {
                 UnusedRules::Warn => shared.unused,
                 unused => unused,
             },
-            ..self
+            ..script
         }
     }
 
@@ -97,20 +112,18 @@ impl Script {
     /// Parses an answers file.
     /// Fails if the text is not a valid answers file. The message shows the position.
     pub fn parse(text: &str) -> Result<Self, Words> {
-        yaml::parse(text)
+        yaml::parse::<Self>(text).map(|script| script.named("", false))
     }
 }
 
 fn expand<const SAMPLING: bool>(
     rules: &mut [Rule<SAMPLING>],
-    place: fn(usize) -> Place,
     at: &Surroundings<'_>,
 ) -> Result<(), Words> {
-    for (number, rule) in (1..).zip(rules) {
-        for text in rule.steps.iter_mut().flat_map(|step| step.act.texts()) {
+    for Rule { name, steps, .. } in rules {
+        for text in steps.iter_mut().flat_map(|step| step.act.texts()) {
             let expanded = at.expand(text);
-            let rule = || place(number).words(RulesOf::default());
-            expanded.map_err(|why| words!("{}: {}", rule(), why))?;
+            expanded.map_err(|why| words!("{}: {}", name.clone(), why))?;
         }
     }
     Ok(())

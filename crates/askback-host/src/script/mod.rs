@@ -13,6 +13,6 @@ pub use expand::{Surroundings, literal};
 pub use file::{Script, UnusedRules};
 pub use offered::rule_for;
 pub use rule::{Accept, Act, AnswerRule, Rule, SampledPart, SamplingRule, Step};
-pub use run::{Answer, Place, Report, RulesOf, ScriptRun};
+pub use run::{Answer, Report, ScriptRun};
 pub use value::Values;
 pub use when::{Mode, TextMatch, When};

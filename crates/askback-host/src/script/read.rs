@@ -13,7 +13,10 @@ use super::{
     value::Values,
     when::{Mode, When},
 };
-use crate::yaml::{Shape, Time};
+use crate::{
+    text::Words,
+    yaml::{Shape, Time},
+};
 
 /// The time to wait before an answer: at most 10 minutes.
 type Delay = Time<{ 10 * 60 }>;
@@ -92,7 +95,12 @@ impl<const SAMPLING: bool> RuleText<SAMPLING> {
         for step in &steps {
             check::<SAMPLING>(&step.act, &when)?;
         }
-        Ok(Rule { when, steps })
+        Ok(Rule {
+            name: Words::default(),
+            is_shared: false,
+            when,
+            steps,
+        })
     }
 
     fn step(mut self) -> Result<Step, &'static str> {

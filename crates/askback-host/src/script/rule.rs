@@ -8,11 +8,15 @@ use super::{
     value::{Values, texts_in},
     when::When,
 };
-use crate::yaml::Shape;
+use crate::{text::Words, yaml::Shape};
 
 /// A rule: for forms and links, or for sampling requests.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Rule<const SAMPLING: bool> {
+    /// Its name in messages, with its number in the file.
+    pub(super) name: Words,
+    /// Whether it belongs to a suite, for all its cases.
+    pub(super) is_shared: bool,
     /// Which questions the rule matches. For sampling, `message` matches any text in the request.
     pub when: When,
     /// The answers, in order. After the last one, the rule answers nothing.

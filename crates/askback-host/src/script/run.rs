@@ -13,8 +13,9 @@ use askback::{
 
 use super::{
     file::{Script, UnusedRules},
-    rule::{Accept, Act, AnswerRule, Rule, SampledPart, Step},
+    rule::{Accept, Act, Rule, SampledPart, Step},
     value::Values,
+    when::When,
 };
 use crate::{
     folder,
@@ -78,18 +79,16 @@ impl ScriptRun {
             return Answer::Given(refusal.reply(), None);
         }
         let is_link = matches!(question.ask, Ask::Link { .. });
-        let fits = |rule: &AnswerRule, act: &Act| {
+        let fits = |when: &When, act: &Act| {
             // Only a rule that names the host can consent to a link.
-            let consents = !is_link || !matches!(act, Act::Accept(_)) || rule.when.host.is_some();
-            consents && rule.when.fits(server, question)
+            let consents = !is_link || !matches!(act, Act::Accept(_)) || when.host.is_some();
+            consents && when.fits(server, question)
         };
         let picked = match &question.ask {
             Ask::Form { .. } | Ask::Link { .. } => {
                 pick(&self.script.answers, &mut self.answers, fits)
             }
-            Ask::Sample(request) => pick(&self.script.sampling, &mut self.sampling, |rule, _| {
-                rule.when.fits_sampling(server, question, request)
-            }),
+            Ask::Sample(_) => pick(&self.script.sampling, &mut self.sampling, fits),
             Ask::Roots => return self.list_roots(),
             _ => None,
         };
@@ -128,8 +127,8 @@ impl ScriptRun {
     }
 
     pub fn report(&self) -> Report {
-        let answers = unused(&self.script.answers, &self.answers, Place::Answers);
-        let sampling = unused(&self.script.sampling, &self.sampling, Place::Sampling);
+        let answers = unused(&self.script.answers, &self.answers);
+        let sampling = unused(&self.script.sampling, &self.sampling);
         Report {
             unused: match self.script.unused {
                 UnusedRules::Allow => Vec::new(),
@@ -137,6 +136,19 @@ impl ScriptRun {
             },
             unused_fails: self.script.unused == UnusedRules::Error,
         }
+    }
+
+    /// Returns the name of a rule that answered a question.
+    pub(crate) fn name(&self, question: &Question, number: usize) -> Words {
+        let Script {
+            answers, sampling, ..
+        } = &self.script;
+        let at = number.saturating_sub(1);
+        let name = match question.ask {
+            Ask::Sample(_) => sampling.get(at).map(|rule| &rule.name),
+            _ => answers.get(at).map(|rule| &rule.name),
+        };
+        name.cloned().unwrap_or_default()
     }
 
     fn list_roots(&self) -> Answer {
@@ -158,27 +170,28 @@ impl ScriptRun {
 fn pick<'a, const SAMPLING: bool>(
     rules: &'a [Rule<SAMPLING>],
     counts: &mut [u64],
-    fits: impl Fn(&Rule<SAMPLING>, &Act) -> bool,
+    fits: impl Fn(&When, &Act) -> bool,
 ) -> Option<(usize, &'a Step)> {
     let mut rules = (1..).zip(rules).zip(counts);
     rules.find_map(|((number, rule), answered)| {
         let step = rule.step(*answered)?;
-        fits(rule, &step.act).then(|| {
+        fits(&rule.when, &step.act).then(|| {
             *answered = answered.saturating_add(1);
             (number, step)
         })
     })
 }
 
-/// The rules that answered nothing, except those that only refuse.
+/// Says which rules answered nothing, except those that only refuse. A rule of a suite applies to all cases, so a
+/// single case need not use it.
 fn unused<const SAMPLING: bool>(
     rules: &[Rule<SAMPLING>],
     counts: &[u64],
-    place: fn(usize) -> Place,
-) -> impl Iterator<Item = Place> {
-    let numbered = (1..).zip(rules).zip(counts);
-    let unused = numbered.filter(|((_, rule), count)| **count == 0 && !rule.is_guard());
-    unused.map(move |((number, _), _)| place(number))
+) -> impl Iterator<Item = Words> {
+    let is_needed = |rule: &Rule<SAMPLING>| !rule.is_shared && !rule.is_guard();
+    let unused = rules.iter().zip(counts);
+    let unused = unused.filter(move |(rule, count)| **count == 0 && is_needed(rule));
+    unused.map(|(rule, _)| words!("{} answered no question", rule.name.clone()))
 }
 
 /// Builds a reply from parts. Tool calls get ids that are unique in the run: `last` is the number
@@ -244,33 +257,10 @@ fn sampled(
 
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Report {
-    /// The rules that answered no question, in file order.
-    pub unused: Vec<Place>,
+    /// Says which rules answered no question, in file order.
+    pub unused: Vec<Words>,
     /// Whether such a rule fails the run.
     pub unused_fails: bool,
-}
-
-const OF_CASE: &str = "case ";
-
-/// The position of a rule in an answers file, counted from 1.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Place {
-    Answers(usize),
-    Sampling(usize),
-}
-
-/// The origin of a script's rules.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum RulesOf {
-    #[default]
-    Answers,
-    /// A suite: the rules of a case, then the rules of the suite.
-    Suite {
-        /// The number of the case's `answers` rules.
-        answers: usize,
-        /// The number of the case's `sampling` rules.
-        sampling: usize,
-    },
 }
 
 impl Report {
@@ -280,49 +270,5 @@ impl Report {
             true => WorstEnd::Unexpected,
             false => WorstEnd::Answered,
         }
-    }
-}
-
-impl Place {
-    /// Says that the rule answered no question.
-    pub fn unused(self, of: RulesOf) -> Words {
-        words!("{} answered no question", self.words(of))
-    }
-
-    /// Returns the rule's name for messages.
-    pub fn words(self, of: RulesOf) -> Words {
-        let (whose, number) = of.numbered(self);
-        match self {
-            Self::Answers(_) => words!("{}rule {}", whose, number),
-            Self::Sampling(_) => words!("{}sampling rule {}", whose, number),
-        }
-    }
-}
-
-impl RulesOf {
-    /// Whether a rule belongs to the case, not to the suite.
-    pub fn is_of_case(self, place: Place) -> bool {
-        self.numbered(place).0 == OF_CASE
-    }
-
-    /// Returns the prefix of the rule's name and its number in the case or suite.
-    fn numbered(self, place: Place) -> (&'static str, usize) {
-        let (number, own) = match (self, place) {
-            (Self::Answers, Place::Answers(number) | Place::Sampling(number)) => {
-                return ("", number);
-            }
-            (Self::Suite { answers, .. }, Place::Answers(number)) => (number, answers),
-            (Self::Suite { sampling, .. }, Place::Sampling(number)) => (number, sampling),
-        };
-        match number.checked_sub(own) {
-            None | Some(0) => (OF_CASE, number),
-            Some(number) => ("suite ", number),
-        }
-    }
-
-    /// Returns the name of a rule that answered a question, without `sampling`.
-    pub(crate) fn rule(self, place: Place) -> Words {
-        let (whose, number) = self.numbered(place);
-        words!("{}rule {}", whose, number)
     }
 }

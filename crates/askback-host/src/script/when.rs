@@ -1,4 +1,4 @@
-use askback::protocol::{CreateMessageParams, SamplingBlock};
+use askback::protocol::SamplingBlock;
 use regex::Regex;
 use serde::{Deserialize, de::IgnoredAny};
 use serde_json::Value;
@@ -49,17 +49,29 @@ pub enum Mode {
 
 impl When {
     pub(super) fn fits(&self, server: &str, question: &Question) -> bool {
-        let mode = match &question.ask {
+        let call = question.call.as_ref();
+        let (tool, prompt) = (call.and_then(Call::tool), call.and_then(Call::prompt));
+        let is =
+            |wanted: &Option<String>, is: Option<&str>| wanted.is_none() || wanted.as_deref() == is;
+        // The server's own name is not used: any server can claim any name.
+        is(&self.server, Some(server))
+            && is(&self.tool, tool)
+            && is(&self.prompt, prompt)
+            && is(&self.key, question.key.as_deref())
+            && self.fits_ask(&question.ask)
+    }
+
+    fn fits_ask(&self, ask: &Ask) -> bool {
+        let mode = match ask {
             Ask::Form { .. } => Some(Mode::Form),
             Ask::Link { .. } => Some(Mode::Url),
             _ => None,
         };
-        let message = question.ask.message().unwrap_or_default();
-        let leads_there = |wanted: &String| match &question.ask {
+        let leads_there = |wanted: &String| match ask {
             Ask::Link { url, .. } => link::judge(url).is_ok_and(|link| link.named() == *wanted),
             _ => false,
         };
-        let has_fields = |wanted: &Vec<String>| match &question.ask {
+        let has_fields = |wanted: &Vec<String>| match ask {
             Ask::Form { schema, .. } => {
                 let has_all = wanted.iter().all(|name| schema.field(name).is_some());
                 let has_others = schema
@@ -70,61 +82,31 @@ impl When {
             }
             _ => false,
         };
-        self.fits_call(server, question)
-            && self.mode.is_none_or(|wanted| mode == Some(wanted))
+        let offers = |wanted: &Vec<String>| match ask {
+            Ask::Sample(request) => wanted.iter().all(|name| {
+                let mut offered = request.tools.iter().flatten();
+                offered.any(|tool| tool.name == *name)
+            }),
+            _ => false,
+        };
+        let says = |wanted: &TextMatch| match ask {
+            Ask::Sample(request) => {
+                let messages = request.messages.iter();
+                let blocks = messages.flat_map(|message| message.content.blocks());
+                let texts = blocks.filter_map(|block| match block {
+                    SamplingBlock::Text(text) => Some(&text.text),
+                    _ => None,
+                });
+                let mut texts = request.system_prompt.iter().chain(texts);
+                texts.any(|text| wanted.is_in(text))
+            }
+            ask => ask.message().is_some_and(|message| wanted.is_in(message)),
+        };
+        self.mode.is_none_or(|wanted| mode == Some(wanted))
             && self.host.as_ref().is_none_or(leads_there)
             && self.fields.as_ref().is_none_or(has_fields)
-            && self
-                .message
-                .as_ref()
-                .is_none_or(|wanted| wanted.is_in(message))
-    }
-
-    pub(super) fn fits_sampling(
-        &self,
-        server: &str,
-        question: &Question,
-        request: &CreateMessageParams,
-    ) -> bool {
-        let offers = |wanted: &Vec<String>| {
-            let offered: Vec<_> = request
-                .tools
-                .iter()
-                .flatten()
-                .map(|tool| &tool.name)
-                .collect();
-            wanted.iter().all(|name| offered.contains(&name))
-        };
-        let says = |wanted: &TextMatch| {
-            let blocks = request
-                .messages
-                .iter()
-                .flat_map(|message| message.content.blocks());
-            let texts = blocks.filter_map(|block| match block {
-                SamplingBlock::Text(text) => Some(&text.text),
-                _ => None,
-            });
-            request
-                .system_prompt
-                .iter()
-                .chain(texts)
-                .any(|text| wanted.is_in(text))
-        };
-        self.fits_call(server, question)
             && self.tools.as_ref().is_none_or(offers)
             && self.message.as_ref().is_none_or(says)
-    }
-
-    fn fits_call(&self, server: &str, question: &Question) -> bool {
-        let call = question.call.as_ref();
-        let (tool, prompt) = (call.and_then(Call::tool), call.and_then(Call::prompt));
-        let is =
-            |wanted: &Option<String>, is: Option<&str>| wanted.is_none() || wanted.as_deref() == is;
-        // The server's own name is not used: any server can claim any name.
-        is(&self.server, Some(server))
-            && is(&self.tool, tool)
-            && is(&self.prompt, prompt)
-            && is(&self.key, question.key.as_deref())
     }
 }
 

@@ -11,7 +11,7 @@ use crate::{
     model::{About, Call, Conversation, Far, Offer, Presence},
     remarks,
     server_id::ServerId,
-    tasks::Tasks,
+    tasks::{Task, Tasks},
     text::{self, PeerText, Words, given},
     wire::indented,
     words,
@@ -56,11 +56,11 @@ pub(super) struct Results {
 struct ResultPart {
     number: u64,
     kind: &'static str,
-    name: Html,
+    name: PeerText,
     failed: bool,
-    text: Html,
-    left: Option<Html>,
-    structured: Option<Html>,
+    text: PeerText,
+    left: Option<Words>,
+    structured: Option<PeerText>,
     files: Vec<ResultFile>,
 }
 
@@ -74,9 +74,7 @@ struct ResultsPage<'a> {
 #[derive(Template)]
 #[template(path = "web/bench.html")]
 struct BenchPage<'a> {
-    token: &'a str,
-    visit: &'a str,
-    is_idle: bool,
+    state: BenchState<'a>,
     call: Option<PeerText>,
     far: Option<&'a Far>,
     has_called: bool,
@@ -97,15 +95,13 @@ struct Group<'a> {
 #[derive(Template)]
 #[template(path = "web/servers.html")]
 struct ServersPart<'a> {
-    token: &'a str,
-    visit: &'a str,
-    is_idle: bool,
+    state: BenchState<'a>,
     servers: Vec<ServerPart<'a>>,
-    waiting: Option<Html>,
+    waiting: Option<Words>,
 }
 
 struct ServerPart<'a> {
-    name: Html,
+    name: Words,
     state: &'static str,
     is_chosen: bool,
     choose: Option<&'a str>,
@@ -116,18 +112,9 @@ struct ServerPart<'a> {
 #[derive(Template)]
 #[template(path = "web/tasks.html")]
 struct TasksPart<'a> {
-    token: &'a str,
-    visit: &'a str,
-    is_idle: bool,
-    tasks: Vec<TaskPart>,
-}
-
-struct TaskPart {
-    number: u32,
-    tool: Html,
-    words: Html,
-    message: Option<Html>,
-    is_at_work: bool,
+    state: BenchState<'a>,
+    /// Newest first, with their numbers.
+    tasks: Vec<(u32, Task)>,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -163,9 +150,7 @@ pub(super) fn bench(talk: &Conversation, state: BenchState<'_>) -> Html {
     let call = talk.under_way().filter(|_| !state.is_idle);
     let call = call.map(|(call, _)| call);
     Html::of(&BenchPage {
-        token: state.token,
-        visit: state.visit,
-        is_idle: state.is_idle,
+        state,
         call: call.map(|it| named(&it.call).1),
         far: call.and_then(|it| it.far.as_ref()),
         has_called: talk.offers().latest().is_some(),
@@ -202,7 +187,7 @@ pub(super) fn servers(talk: &Conversation, state: BenchState<'_>) -> Html {
         let offer = offers.iter().find(|offer| offer.server == id);
         let failure = offer.and_then(|offer| offer.failure.as_ref());
         Some(ServerPart {
-            name: Html::ours(&given(&server.desk().asker().name).short().into()),
+            name: given(&server.desk().asker().name).short().into(),
             state,
             is_chosen: id == talk.chosen_id(),
             choose: offer.and_then(|offer| offer.choose.as_deref()),
@@ -218,32 +203,19 @@ pub(super) fn servers(talk: &Conversation, state: BenchState<'_>) -> Html {
         more => Some(words!("{} more questions wait", more)),
     };
     Html::of(&ServersPart {
-        token: state.token,
-        visit: state.visit,
-        is_idle: state.is_idle,
+        state,
         servers: talk.servers().enumerate().filter_map(server).collect(),
-        waiting: waiting.as_ref().map(Html::ours),
+        waiting,
     })
 }
 
 pub(super) fn tasks(tasks: &Tasks, state: BenchState<'_>) -> Html {
-    let all = tasks.all();
-    if all.is_empty() {
+    let mut tasks = tasks.all();
+    if tasks.is_empty() {
         return Html::default();
     }
-    let part = |(number, task): (u32, crate::tasks::Task)| TaskPart {
-        number,
-        tool: Html::peer(&PeerText::from(&task.tool)),
-        words: Html::ours(&task.words()),
-        message: task.message.as_ref().map(Html::peer),
-        is_at_work: task.is_at_work(),
-    };
-    Html::of(&TasksPart {
-        token: state.token,
-        visit: state.visit,
-        is_idle: state.is_idle,
-        tasks: all.into_iter().rev().map(part).collect(),
-    })
+    tasks.reverse();
+    Html::of(&TasksPart { state, tasks })
 }
 
 fn named(call: &Call) -> (&'static str, PeerText) {
@@ -276,11 +248,11 @@ impl Results {
         self.all.push_front(ResultPart {
             number: self.last_file,
             kind,
-            name: Html::peer(&name),
+            name,
             failed: outcome.failed,
-            text: Html::peer(&shown),
-            left: left.as_ref().map(Html::ours),
-            structured: structured.map(|it| Html::peer(&it.cut(MAX_TEXT_CHARS).0)),
+            text: shown,
+            left,
+            structured: structured.map(|it| it.cut(MAX_TEXT_CHARS).0),
             files,
         });
         self.all.truncate(MAX_RESULTS);

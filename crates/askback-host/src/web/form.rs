@@ -58,7 +58,7 @@ impl Form {
     }
 }
 
-pub(super) fn name(act: Act) -> String {
+pub(super) fn name(act: &Act) -> String {
     match serde_json::to_value(act) {
         Ok(Value::String(name)) => name,
         _ => String::new(),
@@ -94,7 +94,9 @@ pub(super) fn actions(view: &View, form: &Form) -> Vec<Action> {
     actions.extend(suggestion(view, form));
     let pressed = form.field("act").unwrap_or_default();
     let text = form.text("text");
-    let button = buttons(view).into_iter().find(|it| name(it.act) == pressed);
+    let button = buttons(view)
+        .into_iter()
+        .find(|it| name(&it.act) == pressed);
     match (button.map(|it| it.act), text) {
         (Some(Act::Fill), Some(text)) => actions.push(Action::Fill(text)),
         (Some(Act::Folder), Some(text)) => actions.push(Action::Folder(text)),

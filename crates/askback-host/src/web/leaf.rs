@@ -2,7 +2,6 @@ use std::{
     collections::VecDeque,
     io,
     net::{Ipv4Addr, SocketAddr},
-    pin::Pin,
     sync::Arc,
     task::{Context, Poll, ready},
     time::{Duration, SystemTime},
@@ -14,7 +13,7 @@ use tokio::{
     net::TcpListener,
     sync::{mpsc, oneshot, watch},
     task::JoinHandle,
-    time::{Instant, Sleep, sleep_until},
+    time::Instant,
 };
 
 use super::{
@@ -24,18 +23,18 @@ use super::{
     html::Html,
     question,
     serve::{self, WebService},
-    snapshot::{Shared, Submission},
+    snapshot::{BENCH, LOG, QUESTION, RESULTS, SERVERS, Shared, Submission},
     visit::{Visit, random},
-    wire::ServerWire,
 };
 use crate::{
     browser,
     content::CallOutcome,
     leaf::{Did, Leaf, LinkOpening},
-    model::{Ask, Call, Cause, Conversation, Desk, Effect, EventOutcome, Step},
+    model::{Call, Conversation, Desk, Effect, EventOutcome, Step},
     page::{Look, Page, Rows, out::Unwritten},
     question::{answered, notice},
     server_id::ServerId,
+    settling::{Pause, Settling},
     tasks::Tasks,
     text::{Words, given},
     view::{Reader, view},
@@ -58,8 +57,7 @@ pub struct WebPage {
     shared: Arc<Shared>,
     submissions: mpsc::Receiver<Submission>,
     shown: Option<Shown>,
-    /// The question and turn after the user's last action.
-    expected: Option<(u64, u64)>,
+    settling: Settling,
     taken: Vec<oneshot::Sender<()>>,
     /// Commands that are running.
     running: Vec<oneshot::Sender<()>>,
@@ -76,10 +74,10 @@ pub struct WebPage {
     /// When the page was last rendered.
     rendered: Option<Instant>,
     /// When changes that were not rendered are due.
-    due: Option<Pin<Box<Sleep>>>,
+    due: Pause,
     serving: JoinHandle<()>,
-    /// `None` if questions do not open the browser.
-    pace: Option<OpeningPace>,
+    /// When a question last opened the browser. `None` if questions do not open it.
+    opened: Option<Instant>,
 }
 
 #[derive(Template)]
@@ -112,7 +110,7 @@ impl WebPage {
             shared,
             submissions,
             shown: None,
-            expected: None,
+            settling: Settling::default(),
             taken: Vec::new(),
             running: Vec::new(),
             is_idle: false,
@@ -122,15 +120,15 @@ impl WebPage {
             has_result: false,
             has_happened: false,
             rendered: None,
-            due: None,
+            due: Pause::default(),
             serving: tokio::spawn(serving),
-            pace: None,
+            opened: None,
         })
     }
 
     /// Makes a question open the browser if no browser shows the page, at most once a minute.
     pub fn open_for_questions(&mut self) {
-        self.pace = Some(OpeningPace::new(Instant::now()));
+        self.opened = Some(Instant::now());
     }
 
     /// Whether a browser shows the page. A browser without JavaScript does not count.
@@ -140,13 +138,13 @@ impl WebPage {
 
     /// Opens the browser if none shows the page.
     fn reopen(&mut self) {
-        if *self.shared.is_open.borrow() {
+        let is_due = self
+            .opened
+            .is_some_and(|last| last.elapsed() >= OPENING_PAUSE);
+        if !is_due || *self.shared.is_open.borrow() {
             return;
         }
-        let pace = self.pace.as_mut();
-        if !pace.is_some_and(|pace| pace.take(Instant::now())) {
-            return;
-        }
+        self.opened = Some(Instant::now());
         // The question waits for another front end if this fails.
         if self.shared.visit.renew().is_ok() {
             let _ = self.open_browser();
@@ -192,10 +190,7 @@ impl WebPage {
 
 impl Leaf for WebPage {
     fn poll_did(&mut self, talk: &Conversation, context: &mut Context<'_>) -> Poll<Did> {
-        if let Some(due) = &mut self.due
-            && due.as_mut().poll(context).is_ready()
-        {
-            self.due = None;
+        if self.due.poll_over(context).is_ready() {
             // Only redraw.
             return Poll::Ready(Did::Action(Vec::new()));
         }
@@ -230,11 +225,7 @@ impl Leaf for WebPage {
 
     fn happened(&mut self, desk: &Desk, happened: &EventOutcome) {
         self.has_happened = true;
-        let front = desk.front().map(|front| (front.id, front.turn));
-        let is_same = front.map(|(id, _)| id) == happened.before.map(|(id, _)| id);
-        if happened.cause == Cause::Person && is_same {
-            self.expected = front;
-        }
+        self.settling.happened(desk, happened.cause);
         for effect in &happened.effects {
             match effect {
                 Effect::Tell(it) => notice(&mut self.page, desk.asker(), it),
@@ -258,8 +249,7 @@ impl Leaf for WebPage {
     }
 
     fn wire(&mut self, id: ServerId, wire: &SharedWire) {
-        let wire = wire.clone();
-        self.shared.add_wire(ServerWire { id, wire });
+        self.shared.wires().insert(id, wire.clone());
     }
 
     fn tasks(&mut self, tasks: &Tasks) {
@@ -283,10 +273,12 @@ impl Leaf for WebPage {
         let next = self.rendered.and_then(|last| last.checked_add(PACE));
         if let Some(next) = next.filter(|next| !is_urgent && Instant::now() < *next) {
             // A server that sends thousands of events is rendered a few times a second.
-            self.due.get_or_insert_with(|| Box::pin(sleep_until(next)));
+            if !self.due.goes_on() {
+                self.due = Pause::of(next.saturating_duration_since(Instant::now()));
+            }
             return;
         }
-        self.due = None;
+        self.due = Pause::default();
         self.rendered = Some(Instant::now());
         let id = |shown: Option<Shown>| shown.map(|(server, id, ..)| (server, id));
         let is_other = id(now) != id(self.shown);
@@ -301,11 +293,8 @@ impl Leaf for WebPage {
         if is_new {
             // Without a random token, no form is accepted.
             snapshot.token = random().unwrap_or_default();
-            let turn = front.map(|front| (front.id, front.turn));
-            let asks_itself = |ask: &Ask| matches!(ask, Ask::Arguments { .. });
-            let is_of_person = front.is_some_and(|front| asks_itself(&front.question.ask));
-            let is_step = self.expected.take() == turn;
-            snapshot.is_news = turn.is_some() && !is_step && !is_of_person;
+            self.settling.show(desk, false);
+            snapshot.is_news = front.is_some() && self.settling.goes_on();
             snapshot.seen = None;
         }
         let html = match &front {
@@ -322,23 +311,23 @@ impl Leaf for WebPage {
             }
             None => Html::of(&IdlePart),
         };
-        has_changed |= snapshot.put(0, html);
+        has_changed |= snapshot.put(QUESTION, html);
         if std::mem::take(&mut self.has_logged) {
-            has_changed |= snapshot.put(2, Html::of(&LogPart { rows: &self.log }));
+            has_changed |= snapshot.put(LOG, Html::of(&LogPart { rows: &self.log }));
         }
         snapshot.is_idle = is_idle;
         let visit = self.shared.visit.path();
         if std::mem::take(&mut self.has_result) {
             let results = snapshot.results.html(&visit);
-            has_changed |= snapshot.put(3, results);
+            has_changed |= snapshot.put(RESULTS, results);
         }
         let state = BenchState {
             token: &self.shared.command_token,
             visit: &visit,
             is_idle,
         };
-        has_changed |= snapshot.put(1, bench::servers(talk, state));
-        has_changed |= snapshot.put(4, bench::bench(talk, state));
+        has_changed |= snapshot.put(SERVERS, bench::servers(talk, state));
+        has_changed |= snapshot.put(BENCH, bench::bench(talk, state));
         let waiting = front.map_or(0, |front| {
             front.total.saturating_sub(front.position).saturating_add(1)
         });
@@ -381,10 +370,6 @@ impl Leaf for WebPage {
         true
     }
 
-    fn shows_waiting(&self) -> bool {
-        false
-    }
-
     fn renderer(&self) -> Renderer {
         Renderer::Page
     }
@@ -413,48 +398,6 @@ fn shown(talk: &Conversation) -> Option<Shown> {
     Some((talk.seen_id(), front.id, front.turn, fields))
 }
 
-/// The minimum time between two openings of the browser.
+/// The minimum time between two openings of the browser. A browser without JavaScript does not report that it shows
+/// the page, so each question would open another tab.
 const OPENING_PAUSE: Duration = Duration::from_secs(60);
-
-/// Limits how often a question opens the browser. A browser without JavaScript does not report that it
-/// shows the page, so each question would open another tab.
-#[derive(Debug)]
-struct OpeningPace {
-    last: Instant,
-}
-
-impl OpeningPace {
-    /// Starts as if the browser was opened at `now`.
-    fn new(now: Instant) -> Self {
-        Self { last: now }
-    }
-
-    /// Whether the browser may be opened now. If so, it counts as opened.
-    fn take(&mut self, now: Instant) -> bool {
-        let is_due = now.saturating_duration_since(self.last) >= OPENING_PAUSE;
-        if is_due {
-            self.last = now;
-        }
-        is_due
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_browser_opens_once_a_minute() {
-        let began = Instant::now();
-        let at = |seconds| began + Duration::from_secs(seconds);
-        let mut pace = OpeningPace::new(began);
-        // A question every seven seconds.
-        let opened: Vec<_> = (0..=182)
-            .step_by(7)
-            .filter(|it| pace.take(at(*it)))
-            .collect();
-        assert_eq!(opened, [63, 126]);
-        assert!(pace.take(at(186)));
-        assert!(!pace.take(began), "a clock that goes back");
-    }
-}

@@ -2,54 +2,39 @@
 
 use askama::Template;
 
-use super::{
-    form::{self, buttons},
-    html::Html,
-};
+use super::{form, html::Html};
 use crate::{
     page::Style,
     text::{PeerText, Words, acts_or_hides},
-    view::{
-        Body, Destination, FieldState, FieldView, FormView, Input, Labelled, LinkStep, LinkView,
-        MessageView, Part, RequestView, SecretView, View,
-    },
+    view::{ActionView, Body, FieldState, FieldView, FormView, Input, LinkStep, Part, View},
 };
 
 #[derive(Template)]
 #[template(path = "web/question.html")]
 struct QuestionPage<'a> {
+    view: &'a View,
     token: &'a str,
     is_news: bool,
     say: String,
-    title: Html,
-    queue: Option<Html>,
-    origin: Html,
-    claims: Option<Line>,
-    call: Option<Line>,
-    message: Vec<Line>,
-    body: Vec<Line>,
     fields: Vec<FieldPart<'a>>,
     text: Option<TextPart<'a>>,
     /// The link that the user agreed to open.
     open: Option<&'a str>,
-    left: Option<Html>,
-    issue: Option<Html>,
-    buttons: Vec<Button>,
-    is_waiting: bool,
+    /// Whether the address at which the browser ended can be given.
+    is_returning: bool,
+    buttons: Vec<&'a ActionView>,
 }
 
-struct Line {
-    class: &'static str,
-    label: Option<Html>,
-    text: Option<Html>,
+#[derive(Template)]
+#[template(path = "web/parts.html")]
+struct PartsPart<'a> {
+    parts: &'a [Part],
 }
 
 struct FieldPart<'a> {
     index: usize,
     of: &'a FieldView,
-    pattern: Option<Line>,
     issue: Option<&'a Words>,
-    dropped: Option<Line>,
     kind: &'static str,
     mode: &'static str,
     value: &'a str,
@@ -63,12 +48,6 @@ struct TextPart<'a> {
     label: Words,
     value: &'a str,
     is_long: bool,
-}
-
-struct Button {
-    name: String,
-    words: Html,
-    class: &'static str,
 }
 
 /// The maximum length of text in a single-line field, in characters.
@@ -90,20 +69,10 @@ pub(super) fn question(
         _ => Vec::new(),
     };
     Html::of(&QuestionPage {
+        view,
         token,
         is_news,
         say,
-        title: Html::ours(&view.title.words),
-        queue: view.queue.as_ref().map(|it| Html::ours(&it.words)),
-        origin: Html::text(&view.asker.origin),
-        claims: view.asker.claims.as_ref().map(labelled),
-        call: view.call.as_ref().map(|call| Line {
-            class: "fact",
-            label: Some(Html::ours(&call.label)),
-            text: Some(Html::peer(&call.name)),
-        }),
-        message: parts(&view.message),
-        body: body(view),
         fields,
         text: text(view, begun),
         open: match &view.body {
@@ -112,182 +81,24 @@ pub(super) fn question(
             }
             _ => None,
         },
-        left: match &view.body {
-            Body::Form(form) => form.left.as_ref().map(Html::ours),
-            _ => None,
-        },
-        issue: view.issue.as_ref().map(Html::ours),
-        buttons: all_buttons(view),
-        is_waiting: matches!(view.body, Body::Running(_)),
+        is_returning: form::is_returning(view),
+        buttons: form::buttons(view),
     })
 }
 
-fn all_buttons(view: &View) -> Vec<Button> {
-    let mut all: Vec<_> = buttons(view)
-        .into_iter()
-        .map(|action| Button {
-            name: form::name(action.act),
-            words: Html::ours(&action.words),
-            class: "quiet",
-        })
-        .collect();
-    if form::is_returning(view) {
-        let button = Button {
-            name: "fill".to_owned(),
-            words: Html::ours(&"Use this address".into()),
-            class: "quiet",
-        };
-        all.insert(0, button);
+impl Html {
+    /// Renders the parts of a message. A part may contain other messages.
+    fn parts(parts: &[Part]) -> Self {
+        Self::of(&PartsPart { parts })
     }
-    if let Some(first) = all.first_mut() {
-        first.class = "";
-    }
-    all
-}
 
-fn ours(class: &'static str, words: &Words) -> Line {
-    Line {
-        class,
-        label: Some(Html::ours(words)),
-        text: None,
-    }
-}
-
-fn peer(text: &PeerText) -> Line {
-    Line {
-        class: "peer",
-        label: None,
-        text: Some(Html::peer(text)),
-    }
-}
-
-fn labelled(fact: &Labelled) -> Line {
-    Line {
-        class: "fact",
-        label: Some(Html::ours(&fact.label)),
-        text: Some(Html::peer(&fact.text)),
-    }
-}
-
-fn style(style: Style) -> &'static str {
-    match style {
-        Style::Dim => "note",
-        Style::Warning | Style::Error => "warning",
-        _ => "said",
-    }
-}
-
-fn part(part: &Part) -> Vec<Line> {
-    match part {
-        Part::Say(it, words) => vec![ours(style(*it), words)],
-        Part::Wrong(words, quoted) => {
-            let quoted = quoted.iter().map(peer);
-            [ours("warning", words)].into_iter().chain(quoted).collect()
-        }
-        Part::Text(text) => vec![peer(text)],
-        Part::Line(fact) | Part::Detail(fact) => vec![labelled(fact)],
-        Part::Request(it) => request(it),
-    }
-}
-
-fn request(request: &RequestView) -> Vec<Line> {
-    let messages = request.system.iter().chain(&request.messages);
-    let mut lines: Vec<_> = messages.flat_map(message).collect();
-    if let Some(tools) = &request.tools {
-        lines.push(ours("note", &tools.words));
-        for tool in &tools.tools {
-            lines.push(peer(&tool.name));
-            lines.extend(tool.description.iter().map(peer));
-            lines.extend(tool.arguments.iter().chain(&tool.schema).map(peer));
+    fn class(style: &Style) -> &'static str {
+        match style {
+            Style::Dim => "note",
+            Style::Warning | Style::Error => "warning",
+            _ => "said",
         }
     }
-    lines.extend(parts(&request.wishes));
-    lines
-}
-
-fn message(message: &MessageView) -> Vec<Line> {
-    let mut lines = vec![ours("note", &message.from)];
-    lines.extend(parts(&message.parts));
-    lines
-}
-
-fn parts(parts: &[Part]) -> Vec<Line> {
-    parts.iter().flat_map(part).collect()
-}
-
-fn body(view: &View) -> Vec<Line> {
-    match &view.body {
-        Body::Nothing | Body::Reason(_) | Body::Form(_) => Vec::new(),
-        Body::Secret(it) => secret(it),
-        Body::Review(form) => review(form),
-        Body::Link(it) => link(it),
-        Body::Request(it) | Body::Reply(it) => parts(it),
-        Body::Running(words) => vec![ours("said", words)],
-        Body::Write(write) => {
-            let now = write
-                .now
-                .iter()
-                .flat_map(|now| [ours("note", &now.label), peer(&now.text)]);
-            parts(&write.parts).into_iter().chain(now).collect()
-        }
-        Body::Folders { offered, .. } => offered.iter().map(|it| ours("said", it)).collect(),
-        Body::Outline(outline) => outline.lines.iter().map(peer).collect(),
-    }
-}
-
-fn secret(secret: &SecretView) -> Vec<Line> {
-    let fields = secret.fields.iter().map(peer);
-    let words = [ours("warning", &secret.words)];
-    words.into_iter().chain(fields).collect()
-}
-
-fn review(form: &FormView) -> Vec<Line> {
-    let mut lines = vec![ours("said", &form.ready)];
-    for field in &form.fields {
-        lines.push(Line {
-            class: "value",
-            label: Some(Html::peer(&field.label)),
-            text: Some(Html::peer(&field.review.text)),
-        });
-    }
-    lines
-}
-
-fn link(link: &LinkView) -> Vec<Line> {
-    let mut lines: Vec<_> = link
-        .unfinished
-        .iter()
-        .map(|it| ours("warning", it))
-        .collect();
-    lines.extend(destination(&link.destination));
-    lines.extend(link.here.iter().map(|it| ours("note", it)));
-    lines.extend(link.waits.iter().map(|(it, words)| ours(style(*it), words)));
-    lines.extend(link.sure.iter().map(|it| ours("warning", it)));
-    lines
-}
-
-fn destination(destination: &Destination) -> Vec<Line> {
-    let address = |class, address: &crate::view::Address| Line {
-        class,
-        label: Some(Html::ours(&address.label)),
-        text: Some(Html::address(address)),
-    };
-    let mut lines = vec![address("fact", &destination.site)];
-    lines.extend(destination.host.iter().map(|it| address("fact", it)));
-    lines.extend(destination.warnings.iter().map(|warning| Line {
-        class: "warning",
-        label: Some(Html::ours(&warning.words)),
-        text: warning.of.as_ref().map(Html::peer),
-    }));
-    lines.extend(destination.leads_on.iter().map(|it| address("fact", it)));
-    lines.extend(
-        destination
-            .leads_on_more
-            .iter()
-            .map(|it| ours("warning", it)),
-    );
-    lines.push(address("address", &destination.address));
-    lines
 }
 
 fn text<'a>(view: &View, begun: &'a str) -> Option<TextPart<'a>> {
@@ -313,22 +124,20 @@ fn fields(form: &FormView, was_looked_over: bool, suggests: bool) -> Vec<FieldPa
     let fields = fields.map(|(index, it)| {
         let suggested = form.suggested.iter().filter(|it| it.field == index);
         let values = suggested.flat_map(|it| &it.values).map(PeerText::raw);
-        FieldPart {
-            // A value that hides something cannot be judged in a list.
-            suggested: values.filter(|it| !it.chars().any(acts_or_hides)).collect(),
-            suggests: suggests && !it.is_secret,
-            // An empty field is reported as missing only after the user reviewed the form.
-            issue: it
-                .issue
-                .as_ref()
-                .filter(|_| was_looked_over || it.state != FieldState::Empty),
-            ..field(index, it)
-        }
+        // A value that hides something cannot be judged in a list.
+        let suggested = values.filter(|it| !it.chars().any(acts_or_hides)).collect();
+        field(index, it, was_looked_over, suggests, suggested)
     });
     fields.collect()
 }
 
-fn field(index: usize, field: &FieldView) -> FieldPart<'_> {
+fn field<'a>(
+    index: usize,
+    field: &'a FieldView,
+    was_looked_over: bool,
+    suggests: bool,
+    suggested: Vec<&'a str>,
+) -> FieldPart<'a> {
     let text = field.text.raw();
     let is_empty = text.is_empty();
     let has_shape = |shape: &str| {
@@ -359,13 +168,11 @@ fn field(index: usize, field: &FieldView) -> FieldPart<'_> {
     FieldPart {
         index,
         of: field,
-        pattern: field.pattern.as_ref().map(labelled),
-        issue: None,
-        dropped: field.dropped.as_ref().map(|dropped| Line {
-            class: "warning",
-            label: Some(Html::ours(&dropped.words)),
-            text: Some(Html::peer(&dropped.text)),
-        }),
+        // An empty field is reported as missing only after the user reviewed the form.
+        issue: field
+            .issue
+            .as_ref()
+            .filter(|_| was_looked_over || field.state != FieldState::Empty),
         kind,
         mode,
         value: if field.is_secret { "" } else { text },
@@ -374,7 +181,7 @@ fn field(index: usize, field: &FieldView) -> FieldPart<'_> {
                 || text.contains('\n')
                 || text.chars().nth(LINE_CHARS).is_some()),
         is_several: field.input == Input::Several,
-        suggests: false,
-        suggested: Vec::new(),
+        suggests: suggests && !field.is_secret,
+        suggested,
     }
 }

@@ -33,8 +33,9 @@ use super::{
     form::Form,
     html::Html,
     snapshot::{REGIONS, Region, Shared, Submission},
-    wire::{self, WirePart, WirePath},
+    wire,
 };
+use crate::server_id::ServerId;
 
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; \
                       connect-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'; \
@@ -74,13 +75,9 @@ pub(super) struct WebService {
 struct WholePage {
     title: String,
     live: String,
-    question: Region,
+    /// The names, titles and contents of the sections.
+    sections: Vec<((&'static str, &'static str), Region)>,
     servers: Region,
-    log: Region,
-    results: Region,
-    bench: Region,
-    wire: Region,
-    tasks: Region,
 }
 
 #[derive(Template)]
@@ -173,7 +170,8 @@ impl WebService {
                 self.file(below.trim_start_matches("file/"))
             }
             (&Method::GET, Some(below)) if below.starts_with("wire/") => {
-                self.wire(below.trim_start_matches("wire/"))
+                let found = self.wire(below.trim_start_matches("wire/"));
+                found.unwrap_or_else(|| plain(StatusCode::NOT_FOUND))
             }
             (_, Some("" | "live" | "say" | "do")) => plain(StatusCode::METHOD_NOT_ALLOWED),
             _ => nothing(),
@@ -202,21 +200,16 @@ impl WebService {
     }
 
     fn whole(&self) -> Answer {
-        let ([question, servers, log, results, bench, wire, tasks], title) = self.shared.deliver();
-        page(
-            StatusCode::OK,
-            &WholePage {
-                title,
-                live: format!("{}live", self.shared.visit.path()),
-                question,
-                servers,
-                log,
-                results,
-                bench,
-                wire,
-                tasks,
-            },
-        )
+        let (regions, title) = self.shared.deliver();
+        let mut sections: Vec<_> = REGIONS.into_iter().zip(regions).collect();
+        let (_, servers) = sections.pop().unwrap_or_default();
+        let whole = WholePage {
+            title,
+            live: format!("{}live", self.shared.visit.path()),
+            sections,
+            servers,
+        };
+        page(StatusCode::OK, &whole)
     }
 
     fn live(&self) -> Answer {
@@ -239,9 +232,9 @@ impl WebService {
                 // Changes after this moment are sent in the next round.
                 changes.mark_unchanged();
                 questions.mark_unchanged();
-                let mut news = shared.seen_wire().map(|wire| wire.wire.changes());
+                let mut news = shared.seen_wire().map(|(_, wire)| wire.changes());
                 let (regions, title) = shared.deliver();
-                for ((region, name), sent) in regions.iter().zip(REGIONS).zip(&mut sent) {
+                for ((region, (name, _)), sent) in regions.iter().zip(REGIONS).zip(&mut sent) {
                     if *sent == region.version {
                         continue;
                     }
@@ -325,31 +318,27 @@ impl WebService {
         download(file.bytes.clone(), file.picture)
     }
 
-    fn wire(&self, path: &str) -> Answer {
-        let path = WirePath::read(path);
-        let wire = path.and_then(|path| Some((self.shared.wire(path.server)?, path.part)));
-        let Some((wire, part)) = wire else {
-            return plain(StatusCode::NOT_FOUND);
-        };
+    /// Answers `S/`, `S/before/N`, `S/N` and `S/N/bytes`.
+    fn wire(&self, path: &str) -> Option<Answer> {
+        let (server, path) = path.split_once('/')?;
+        let server = ServerId(server.parse().ok()?);
+        let wire = self.shared.wires().get(&server)?.clone();
         let visit = self.shared.visit.path();
-        match part {
-            WirePart::List { before } => page(StatusCode::OK, &wire::older(&wire, before, &visit)),
-            WirePart::Whole(number) => match wire::whole(&wire, number, &visit) {
+        let older = |before| page(StatusCode::OK, &wire::older(server, &wire, before, &visit));
+        Some(match path.split_once('/') {
+            None if path.is_empty() => older(None),
+            None => match wire::whole(server, &wire, path.parse().ok()?, &visit) {
                 Some(whole) => page(StatusCode::OK, &whole),
                 None => refused(UNKEPT.0, UNKEPT.1, visit.clone()),
             },
-            WirePart::Bytes(number) => {
-                let bytes = wire
-                    .wire
-                    .lock()
-                    .get(number)
-                    .map(|entry| entry.message().to_vec());
-                match bytes {
-                    Some(bytes) => download(bytes.into(), None),
-                    None => plain(StatusCode::NOT_FOUND),
-                }
+            Some(("before", number)) => older(Some(number.parse().ok()?)),
+            Some((number, "bytes")) => {
+                let wire = wire.lock();
+                let bytes = wire.get(number.parse().ok()?)?.message().to_vec();
+                download(bytes.into(), None)
             }
-        }
+            Some(_) => return None,
+        })
     }
 
     async fn say(&self, parts: &Parts, body: RequestBody) -> Answer {

@@ -1,6 +1,7 @@
 //! The page as it was last rendered, and the channel from the HTTP server to the leaf.
 
 use std::{
+    collections::BTreeMap,
     io,
     net::SocketAddr,
     sync::{Mutex, MutexGuard, OnceLock, PoisonError},
@@ -18,19 +19,28 @@ use super::{
     form::Form,
     html::Html,
     visit::{Visit, random},
-    wire::{self, ServerWire},
+    wire,
 };
-use crate::{server_id::ServerId, tasks::Tasks};
+use crate::{server_id::ServerId, tasks::Tasks, wire::SharedWire};
 
-pub(super) const REGIONS: [&str; 7] = [
-    "question", "servers", "log", "results", "bench", "wire", "tasks",
+/// The names and titles of the regions, in the order of the page.
+pub(super) const REGIONS: [(&str, &str); 7] = [
+    ("question", "Question"),
+    ("results", "Results"),
+    ("tasks", "Calls in the background"),
+    ("log", "What was said"),
+    ("bench", "Bench"),
+    ("wire", "Messages"),
+    ("servers", "Servers"),
 ];
 
-/// The index of the region with the messages.
+pub(super) const QUESTION: usize = 0;
+pub(super) const RESULTS: usize = 1;
+const TASKS: usize = 2;
+pub(super) const LOG: usize = 3;
+pub(super) const BENCH: usize = 4;
 const WIRE: usize = 5;
-
-/// The index of the region with the calls in the background.
-const TASKS: usize = 6;
+pub(super) const SERVERS: usize = 6;
 
 /// Shared by the HTTP server and the leaf.
 pub(super) struct Shared {
@@ -44,7 +54,7 @@ pub(super) struct Shared {
     /// Whether a browser shows the page.
     pub(super) is_open: watch::Sender<bool>,
     snapshot: Mutex<Snapshot>,
-    wires: Mutex<Vec<ServerWire>>,
+    wires: Mutex<BTreeMap<ServerId, SharedWire>>,
     pub(super) tasks: OnceLock<Tasks>,
 }
 
@@ -111,31 +121,23 @@ impl Shared {
         tasks.any(|(_, task)| task.is_at_work())
     }
 
-    fn wires(&self) -> MutexGuard<'_, Vec<ServerWire>> {
+    /// The messages of each server, as of its last connection.
+    pub(super) fn wires(&self) -> MutexGuard<'_, BTreeMap<ServerId, SharedWire>> {
         self.wires.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Adds the messages of a server. A new connection of the same server replaces them.
-    pub(super) fn add_wire(&self, wire: ServerWire) {
-        let mut wires = self.wires();
-        wires.retain(|known| known.id != wire.id);
-        wires.push(wire);
-    }
-
-    pub(super) fn wire(&self, server: ServerId) -> Option<ServerWire> {
-        self.wires().iter().find(|wire| wire.id == server).cloned()
-    }
-
-    pub(super) fn seen_wire(&self) -> Option<ServerWire> {
+    /// Returns the messages of the server on the page.
+    pub(super) fn seen_wire(&self) -> Option<(ServerId, SharedWire)> {
         let server = self.snapshot().server;
-        self.wire(server)
+        let wire = self.wires().get(&server).cloned();
+        wire.map(|wire| (server, wire))
     }
 
     /// Returns the regions and the title, and marks the question as seen.
     pub(super) fn deliver(&self) -> ([Region; 7], String) {
         let visit = self.visit.path();
         let wire = self.seen_wire();
-        let list = wire.map(|wire| wire::list(&wire, None, &visit));
+        let list = wire.map(|(server, wire)| wire::list(server, &wire, None, &visit));
         let mut snapshot = self.snapshot();
         snapshot.put(WIRE, list.unwrap_or_default());
         let state = BenchState {

@@ -1,7 +1,6 @@
 //! Access to the page. Only the first browser that opens the one-time link has it.
 
 use std::{
-    fmt::Write as _,
     io,
     sync::{Mutex, PoisonError},
 };
@@ -101,14 +100,9 @@ impl Visit {
 
 /// Returns 128 random bits in hexadecimal.
 pub(super) fn random() -> io::Result<String> {
-    let mut bytes = [0; 16];
+    let mut bytes = [0_u8; 16];
     getrandom::fill(&mut bytes).map_err(io::Error::other)?;
-    let mut text = String::with_capacity(32);
-    for byte in bytes {
-        // Writing to a string cannot fail.
-        let _ = write!(text, "{byte:02x}");
-    }
-    Ok(text)
+    Ok(bytes.map(|byte| format!("{byte:02x}")).concat())
 }
 
 /// Compares a secret in constant time. An empty secret matches nothing.

@@ -71,13 +71,9 @@ pub fn line(began: SystemTime, entry: &Entry) -> String {
 /// Formats `began + at` as RFC 3339.
 pub(super) fn time(began: SystemTime, at: Duration) -> String {
     let when = began.checked_add(at).unwrap_or(began);
-    let since = when.duration_since(SystemTime::UNIX_EPOCH);
-    let millis = since.unwrap_or_default().as_millis();
-    let time = i64::try_from(millis).map(Timestamp::from_millisecond);
-    match time {
-        Ok(Ok(time)) => time.to_string(),
-        _ => String::new(),
-    }
+    let time = Timestamp::try_from(when)
+        .and_then(|time| Timestamp::from_millisecond(time.as_millisecond()));
+    time.map_or_else(|_| String::new(), |time| time.to_string())
 }
 
 fn http(exchange: &Exchange) -> Http<'_> {

@@ -13,7 +13,7 @@ use askback::{
 };
 use askback_host::model::{
     Action, Ask, Call, Desk, Draft, Effect, Event, Front, Notice, Part, Permission, Question,
-    Refused, Reply, Step, Typed, TypedChange, TypedValue, Wants, Why, WorstEnd,
+    Refused, Reply, Step, Typed, TypedChange, TypedValue, Why, WorstEnd,
 };
 use askback_host::{ending::QuestionEnd, text::Words};
 use proptest::prelude::*;
@@ -88,7 +88,7 @@ fn called_twice() -> Event {
 fn refused() -> Refused {
     Refused {
         call: None,
-        wants: Wants::Answer,
+        what: "something that cannot be shown here",
         message: Some("Where do you live?".to_owned()),
         reason: "an object cannot be asked in a form".to_owned(),
         is_told: false,

@@ -1,12 +1,14 @@
 //! Which questions rules answer, how often, and in which order.
 
+use std::time::UNIX_EPOCH;
+
 use askback::{
     limits::Limits,
     protocol::{CreateMessageParams, Tool},
 };
 use askback_host::{
     model::{Ask, Question, Reply, WorstEnd},
-    script::{Answer, Place, RulesOf, Script},
+    script::{Answer, Script, ScriptRun},
 };
 use serde_json::{Value, json};
 
@@ -223,7 +225,7 @@ fn rules_say_how_often_they_are_asked() {
         }
         let report = run.report();
         let unused = report.unused.iter();
-        let words = unused.map(|rule| rule.unused(RulesOf::Answers).to_string());
+        let words = unused.map(ToString::to_string);
         assert_eq!(words.collect::<Vec<_>>(), told, "{rules}");
         assert_eq!(report.ended() == WorstEnd::Unexpected, fails, "{rules}");
     }
@@ -264,17 +266,22 @@ fn rules_say_how_often_they_are_asked() {
 
 #[test]
 fn a_rule_of_a_suite_is_told_from_one_of_a_case() {
-    let of = RulesOf::Suite {
-        answers: 2,
-        sampling: 0,
-    };
-    for (rule, is_of_case, expected) in [
-        (Place::Answers(1), true, "case rule 1"),
-        (Place::Answers(2), true, "case rule 2"),
-        (Place::Answers(3), false, "suite rule 1"),
-        (Place::Sampling(1), false, "suite sampling rule 1"),
-    ] {
-        assert_eq!(rule.words(of).as_str(), expected);
-        assert_eq!(of.is_of_case(rule), is_of_case, "{expected}");
-    }
+    let parse = |file: &str| Script::parse(file).expect("it is a file");
+    let rule = "{accept: {}}";
+    let case = parse(&format!(
+        "answers: [{rule}, {rule}]\nsampling: [{{reply: Yes}}]"
+    ));
+    let suite = parse(&format!("answers: [{rule}]\nunused: error"));
+    let run = ScriptRun::new(case.with_shared(&suite), UNIX_EPOCH);
+    let unused: Vec<_> = run
+        .report()
+        .unused
+        .iter()
+        .map(ToString::to_string)
+        .collect();
+    let told = ["case rule 1", "case rule 2", "case sampling rule 1"];
+    assert_eq!(
+        unused,
+        told.map(|rule| format!("{rule} answered no question"))
+    );
 }
