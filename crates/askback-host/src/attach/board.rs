@@ -405,6 +405,7 @@ mod tests {
     use tokio::sync::mpsc;
 
     use super::*;
+    use crate::model::TypedValue;
 
     const NOW: Duration = Duration::from_secs(100);
 
@@ -429,6 +430,17 @@ mod tests {
     fn join(board: &mut Questions, kind: FrontEndKind) -> (u64, Lines) {
         let (writer, lines) = Writer::new();
         (board.join(kind, writer).expect("there is room"), lines)
+    }
+
+    /// The numbers of the questions that were offered.
+    fn offered(lines: &mut Lines) -> Vec<u64> {
+        let lines = std::iter::from_fn(|| lines.try_recv().ok());
+        let read = lines.filter_map(|line| crate::attach::line::read(&line).ok().flatten());
+        let asked = read.filter_map(|line| match line {
+            BoardLine::Asked(asked) => Some(asked.id),
+            _ => None,
+        });
+        asked.collect()
     }
 
     fn pass_by(board: &mut Questions, now: Duration, front_end: u64, id: u64) -> Vec<Notice> {
@@ -458,6 +470,31 @@ mod tests {
     }
 
     #[test]
+    fn the_last_change_of_a_field_wins() {
+        fn fields(fields: &[(&str, &str)]) -> Typed {
+            let text = |text: &str| TypedValue::Text(text.to_owned());
+            let fields = fields
+                .iter()
+                .map(|(name, it)| ((*name).to_owned(), text(it)));
+            fields.collect()
+        }
+        let mut board = board();
+        let _asked = ask(&mut board, NOW);
+        let (one, _lines) = join(&mut board, FrontEndKind::Terminal);
+        let (other, _lines) = join(&mut board, FrontEndKind::Page);
+        board.keep_typed(one, 0, fields(&[("name", "Ada"), ("age", "3")]));
+        board.keep_typed(other, 0, fields(&[("name", "Bob")]));
+        let typed = fields(&[("name", "Bob"), ("age", "3")]);
+        assert_eq!(board.open[&0].typed, typed);
+        // Changes by a front end that does not show the question, and changes above the limit, are
+        // ignored.
+        let long = "x".repeat(MAX_TYPED_BYTES);
+        board.keep_typed(7, 0, fields(&[("name", "Eve")]));
+        board.keep_typed(one, 0, fields(&[("name", &long)]));
+        assert_eq!(board.open[&0].typed, typed);
+    }
+
+    #[test]
     fn time_tells_the_owner_and_ends_a_question() {
         let mut board = board();
         let mut asked = ask(&mut board, NOW);
@@ -478,6 +515,31 @@ mod tests {
     }
 
     #[test]
+    fn a_question_that_is_passed_makes_room_for_the_next_one() {
+        let mut board = board();
+        let (script, mut lines) = join(&mut board, FrontEndKind::Script);
+        let _asked: Vec<_> = (0..18).map(|_| ask(&mut board, NOW)).collect();
+        let first: Vec<_> = (0..16).collect();
+        assert_eq!(offered(&mut lines), first);
+        let passed = pass_by(&mut board, NOW, script, 0);
+        assert_eq!(passed, [Notice::NoFrontEnd]);
+        assert_eq!(offered(&mut lines), [16]);
+        pass_by(&mut board, NOW, script, 0);
+        pass_by(&mut board, NOW, script, 17);
+        assert!(
+            offered(&mut lines).is_empty(),
+            "passed before, or not offered"
+        );
+        pass_by(&mut board, NOW, script, 1);
+        assert_eq!(offered(&mut lines), [17]);
+        let (terminal, mut lines) = join(&mut board, FrontEndKind::Terminal);
+        assert_eq!(offered(&mut lines), first);
+        let replied = board.reply(terminal, 0, |_| Ok(Err("no".to_owned())));
+        assert_eq!(replied, Ok(()));
+        assert_eq!(offered(&mut lines), [16]);
+    }
+
+    #[test]
     fn a_question_that_all_front_ends_pass_has_no_front_end() {
         let early = Duration::from_millis(20);
         let mut board = board();
@@ -495,5 +557,15 @@ mod tests {
         let passed = pass_by(&mut board, NOW, script, 0);
         assert_eq!(passed, [Notice::NoFrontEnd]);
         assert_eq!(board.next_deadline(), Some(early.saturating_add(UNSEEN[1])));
+    }
+
+    #[test]
+    fn front_ends_are_counted() {
+        let mut board = board();
+        let joined: Vec<_> = (0..16)
+            .map(|_| join(&mut board, FrontEndKind::Page))
+            .collect();
+        assert_eq!(board.join(FrontEndKind::Page, Writer::new().0), None);
+        assert_eq!(joined.len(), MAX_FRONT_ENDS);
     }
 }

@@ -210,3 +210,25 @@ pub(super) fn write<L: Line>(line: &L) -> Result<Vec<u8>, serde_json::Error> {
 pub(super) fn typed_bytes(fields: &Typed) -> usize {
     serde_json::to_vec(fields).map_or(usize::MAX, |bytes| bytes.len())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn unknown_lines_are_ignored_and_malformed_lines_are_not() {
+        #[track_caller]
+        fn check(text: &str, expected: Option<bool>) {
+            let read = read::<FrontEndLine>(text.as_bytes());
+            assert_eq!(read.ok().map(|line| line.is_some()), expected, "{text}");
+        }
+        check(r#"{"seen":{"id":1}}"#, Some(true));
+        check(r#"{"seen":{"id":1,"later":[]}}"#, Some(true));
+        check(r#"{"hello":{"version":9,"kind":"watch"}}"#, Some(true));
+        check(r#"{"wave":{"id":1}}"#, Some(false));
+        check("{}", Some(false));
+        check(r#"{"seen":{"id":"one"}}"#, None);
+        check("seen", None);
+        check("", None);
+    }
+}
