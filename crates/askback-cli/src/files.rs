@@ -232,6 +232,7 @@ fn real(path: &PathBuf) -> Result<PathBuf, Error> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::private_file;
 
     #[test]
     fn a_path_is_watched_unless_it_is_passed_over_or_ignored() {
@@ -265,16 +266,19 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn files_that_come_and_go_are_noticed() {
+    async fn a_file_that_changes_is_noticed_and_our_own_is_not() {
         let temporary = tempfile::tempdir().expect("there is room");
         let folder = fs::canonicalize(temporary.path()).expect("it is there");
-        for inside in ["src", "target"] {
+        for inside in ["src", "target", ".git"] {
             fs::create_dir_all(folder.join(inside)).expect("the folder is ours");
         }
         let write = |path: &str, text: &str| {
             fs::write(folder.join(path), text).expect("the folder is ours");
         };
-        let mut files = WatchedFiles::new(std::slice::from_ref(&folder), &[]).expect("it is there");
+        write("src/main.rs", "one");
+        let globs = ["*.log".to_owned()];
+        let mut files =
+            WatchedFiles::new(std::slice::from_ref(&folder), &globs).expect("it is there");
         // Returns the next report, without ignored files.
         let noticed = async |files: &mut WatchedFiles| {
             let changed = files.changed().await;
@@ -284,10 +288,22 @@ mod tests {
             });
             names.collect::<Vec<_>>().join(" ")
         };
+        write("target/built", "one");
+        write(".git/index", "one");
+        write("server.log", "one");
+        fs::read_to_string(folder.join("src/main.rs")).expect("it is there");
+        write("src/main.rs", "another");
+        assert_eq!(noticed(&mut files).await, "src/main.rs");
         write("src/new.rs", "one");
         assert_eq!(noticed(&mut files).await, "src/new.rs");
         fs::remove_file(folder.join("src/new.rs")).expect("it is ours");
         assert_eq!(noticed(&mut files).await, "src/new.rs");
+        // Files that this process writes do not count.
+        private_file::create_new(&folder.join("src/../trace.jsonl")).expect("the folder is ours");
+        private_file::write(&folder.join("suite.yaml"), "cases").expect("it is ours");
+        own_files::create(&folder.join("result")).expect("it is ours");
+        write("a.rs", "new");
+        assert_eq!(noticed(&mut files).await, "a.rs");
         for name in ["b.rs", "a.rs", "c.rs"] {
             write(name, "newer");
         }
@@ -301,6 +317,9 @@ mod tests {
         assert_eq!(noticed(&mut files).await, "new");
         write("new/inner/y.rs", "one");
         assert_eq!(noticed(&mut files).await, "new/inner/y.rs");
+        fs::remove_dir_all(&folder).expect("it is ours");
+        let error = WatchedFiles::new(&[folder], &[]).expect_err("it is gone");
+        assert!(error.message.as_str().ends_with("it does not exist"));
     }
 
     #[tokio::test]

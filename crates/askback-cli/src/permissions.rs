@@ -24,8 +24,13 @@ const NEVER: &str = "never";
 
 impl Permissions {
     pub fn of_user(target: &Target) -> Self {
+        let path = state_dir().map(|state| state.join("askback").join("sampling.json"));
+        Self::at(path, target)
+    }
+
+    fn at(path: Option<PathBuf>, target: &Target) -> Self {
         Self {
-            path: state_dir().map(|state| state.join("askback").join("sampling.json")),
+            path,
             server: target.digest(),
         }
     }
@@ -55,5 +60,41 @@ impl Permissions {
                 Permission::Ask | Permission::Session => all.remove(&self.server),
             };
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn target(name: &str, program: &str) -> Target {
+        Target {
+            name: name.to_owned(),
+            ..Target::child(program, &[])
+        }
+    }
+
+    #[test]
+    fn a_permission_belongs_to_one_server() {
+        let folder = tempfile::tempdir().expect("there is room");
+        let path = Some(folder.path().join("sampling.json"));
+        let of = |name, program| Permissions::at(path.clone(), &target(name, program));
+        let zoo = of("zoo", "./zoo");
+        assert_eq!(zoo.get().expect("there is none yet"), Permission::Ask);
+        for permission in [Permission::Always, Permission::Never] {
+            zoo.keep(permission).expect("the folder is ours");
+            assert_eq!(zoo.get().expect("it was written"), permission);
+            for other in [
+                of("zoo", "./other"),
+                of("other", "./zoo"),
+                of("zoo.", "/zoo"),
+            ] {
+                assert_eq!(other.get().expect("it was written"), Permission::Ask);
+            }
+        }
+        zoo.keep(Permission::Ask).expect("the folder is ours");
+        assert_eq!(zoo.get().expect("it was written"), Permission::Ask);
+        let homeless = Permissions::at(None, &target("zoo", "./zoo"));
+        assert!(homeless.keep(Permission::Never).is_err());
     }
 }

@@ -240,3 +240,41 @@ impl Role {
         ))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_make_a_client() {
+        #[track_caller]
+        fn check(text: &str, revision: Option<&str>, lacks: &[&str], played: &str) {
+            let role = Role::read(text).expect("it is one");
+            assert_eq!(role.revision().map(Revision::as_str), revision);
+            let lacking = Ability::ALL.into_iter().filter(|it| !role.can(*it));
+            assert_eq!(lacking.map(Ability::as_str).collect::<Vec<_>>(), lacks);
+            let words = role.played().map(|words| words.as_str().to_owned());
+            assert_eq!(words.as_deref(), Some(played));
+        }
+        check("no-forms", None, &["forms"], "no-forms");
+        check("2025-06-18", Some("2025-06-18"), &[], "2025-06-18");
+        let less = ["links", "tasks"];
+        let text = "2025-06-18, no-url,no-tasks";
+        check(text, Some("2025-06-18"), &less, &text.replace(' ', ""));
+        let none = ["forms", "links", "sampling", "roots"];
+        let words = "no-forms,no-url,no-sampling,no-roots";
+        check("no-questions", None, &none, words);
+        let codex = ["sampling", "roots", "numbers", "lists", "tasks"];
+        check("codex", Some("2025-06-18"), &codex, "codex");
+        check("codex,no-sampling", Some("2025-06-18"), &codex, "codex");
+        for text in ["codex,2025-11-25", "2025-11-25,codex"] {
+            check(text, Some("2025-11-25"), &codex, "codex,2025-11-25");
+        }
+        // A client that speaks the newest revision also speaks older ones.
+        let claude = ["sampling", "tasks"];
+        check("claude-code", None, &claude, "claude-code");
+        let less = ["links", "sampling", "tasks"];
+        check("claude-code,no-url", None, &less, "claude-code,no-url");
+        assert_eq!(Role::default().played(), None);
+    }
+}

@@ -22,3 +22,29 @@ pub fn seconds_until(most: u64) -> impl Fn(&str) -> Result<u64, String> + Clone 
         seconds.ok_or_else(|| format!("expected seconds such as 4, 4s or 2m, from 1 to {most}"))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn seconds_are_read_with_their_unit() {
+        for (text, seconds) in [("4", 4), ("4s", 4), ("2m", 120), ("31536000", MOST_SECONDS)] {
+            assert_eq!(super::seconds(text), Ok(seconds), "{text}");
+        }
+        for text in [
+            "0",
+            "0s",
+            "s",
+            "m",
+            "4h",
+            "4 s",
+            "-4",
+            "1.5",
+            "31536001",
+            "18446744073709551615m",
+        ] {
+            assert!(super::seconds(text).is_err(), "{text}");
+        }
+    }
+}

@@ -146,9 +146,16 @@ fn named(words: &[String]) -> Result<Vec<NamedTool>, Error> {
         if name.contains('=') {
             return Err(Error::usage("--tool needs the name of a tool first"));
         }
+        let arguments = args::parse(arguments)?.into_iter().map(|argument| {
+            let value = match argument.given {
+                args::ArgumentValue::Json(value) => value,
+                args::ArgumentValue::Text(text) => Value::String(text),
+            };
+            (argument.key, value)
+        });
         tools.push(NamedTool {
             name: name.clone(),
-            arguments: args::for_tool(args::parse(arguments)?, &Value::Null)?,
+            arguments: arguments.collect(),
         });
     }
     Ok(tools)
@@ -166,5 +173,33 @@ fn misnamed(misnamed: UnknownName) -> Error {
         UnknownName::Tool { name, listed } => {
             lookup::no_tool(&name, listed.iter().map(String::as_str))
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_word_without_an_equals_sign_names_a_tool() {
+        let words = ["a", "x=1", "y:=2", "b", "c", "z=a b"].map(str::to_owned);
+        let tools = named(&words).expect("the words are right");
+        let tools: Vec<_> = tools
+            .into_iter()
+            .map(|tool| (tool.name, Value::Object(tool.arguments)))
+            .collect();
+        let expected = [
+            ("a", json!({"x": "1", "y": 2})),
+            ("b", json!({})),
+            ("c", json!({"z": "a b"})),
+        ];
+        assert_eq!(
+            tools,
+            expected.map(|(name, values)| (name.to_owned(), values))
+        );
+        assert!(named(&["x=1".to_owned()]).is_err());
+        assert!(named(&["a".to_owned(), "x:=".to_owned()]).is_err());
     }
 }

@@ -127,3 +127,27 @@ fn name(text: &str) -> Result<String, &'static str> {
     }
     Ok(text.to_owned())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_project_name_must_be_a_valid_package_name() {
+        for good in ["server", "my-server-2", "a", &"a".repeat(LONGEST)] {
+            assert_eq!(name(good), Ok(good.to_owned()));
+        }
+        let long = "a".repeat(LONGEST + 1);
+        for bad in ["", "My", "2a", "-a", "a_b", "a b", "a/b", "..", "ä", &long] {
+            assert!(name(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn the_library_may_come_from_a_checkout() {
+        let manifest = with_library(FILES[0].1, "C:\\a\\\"b");
+        let path = r#"askback = { path = "C:\\a\\\"b""#;
+        assert_eq!(manifest.matches(path).count(), 2, "{manifest}");
+        assert!(!manifest.contains("0.1\""), "{manifest}");
+    }
+}

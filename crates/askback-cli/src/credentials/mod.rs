@@ -232,7 +232,7 @@ mod in_keyring {
 #[cfg(unix)]
 #[cfg(test)]
 mod tests {
-    use std::{fs, os::unix::fs::PermissionsExt, path::Path, time::Duration};
+    use std::{fs, os::unix::fs::PermissionsExt, path::Path, thread, time::Duration};
 
     use tokio::time::timeout;
 
@@ -270,6 +270,28 @@ mod tests {
         assert!(!error.contains("hush"));
         assert!(vault.remove("tokens a").is_err(), "nor is it changed");
         assert!(fs::read_to_string(&path).is_ok_and(|text| text.contains("hush")));
+    }
+
+    #[test]
+    fn many_tasks_may_change_the_file_at_once() {
+        let scratch = tempfile::tempdir().expect("there is room");
+        let path = scratch.path().join("credentials.json");
+        let vault = Vault::at(path, Place::File, |_| {});
+        let threads: Vec<_> = (0..8)
+            .map(|thread| {
+                let vault = vault.clone();
+                thread::spawn(move || {
+                    for entry in 0..8 {
+                        let key = format!("tokens {thread} {entry}");
+                        vault.save(&key, &Secret::new("hush")).expect("it is ours");
+                    }
+                })
+            })
+            .collect();
+        for thread in threads {
+            thread.join().expect("it does not panic");
+        }
+        assert_eq!(vault.read().expect("it is ours").len(), 64);
     }
 
     // Two vaults with the same file behave like two processes.

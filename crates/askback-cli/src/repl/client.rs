@@ -193,3 +193,78 @@ impl Repl<'_> {
         self.tell(words);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // Shows RO-14.
+    #[tokio::test(start_paused = true)]
+    async fn a_shared_folder_that_goes_and_comes_is_noticed() {
+        let base = tempfile::tempdir().expect("there is room");
+        let folders = ["one", "two"].map(|name| base.path().join(name));
+        for folder in &folders {
+            fs::create_dir_all(folder).expect("it is ours");
+        }
+        let roots = folders.each_ref().map(|path| folder::root(path));
+        let [one, two] = roots.map(|root| root.expect("it was made"));
+        let mut there = BTreeMap::new();
+        let shared = vec![one, two.clone()];
+        // The first look is not a change.
+        let first = tokio::time::timeout(EVERY / 4, folders_changed(shared.clone(), &mut there));
+        assert!(first.await.is_err());
+        fs::remove_dir(&folders[1]).expect("it is ours");
+        let seen = folders_changed(shared.clone(), &mut there).await;
+        assert_eq!(seen, [(two.clone(), false)]);
+        fs::create_dir(&folders[1]).expect("it is ours");
+        let seen = folders_changed(shared, &mut there).await;
+        assert_eq!(seen, [(two, true)]);
+    }
+
+    #[test]
+    fn folders_are_added_and_removed() {
+        let temporary = tempfile::tempdir().expect("there is room");
+        let base = fs::canonicalize(temporary.path()).expect("it was made");
+        for folder in ["home/a", "other"] {
+            fs::create_dir_all(base.join(folder)).expect("it is ours");
+        }
+        let words = |names: &str| -> Vec<String> {
+            let names = names.split_whitespace();
+            names
+                .map(|name| base.join(name).display().to_string())
+                .collect()
+        };
+        let mut folders = Vec::new();
+        let mut check = |set: &str, action: Option<RootsAction>, expected: Result<&str, &str>| {
+            let changed = choose(&mut folders, &words(set), action.as_ref());
+            let changed = changed.map_err(|error| error.as_str().to_owned());
+            match expected {
+                Ok(expected) => {
+                    let uris = words(expected).into_iter().map(Url::from_file_path);
+                    let uris: Vec<String> = uris.map(|uri| uri.expect("a path").into()).collect();
+                    assert_eq!(changed, Ok(()), "{action:?}");
+                    let shared: Vec<String> =
+                        folders.iter().map(|it: &Root| it.uri.clone()).collect();
+                    assert_eq!(shared, uris, "{action:?}");
+                }
+                Err(why) => assert!(changed.is_err_and(|error| error.contains(why)), "{why}"),
+            }
+        };
+        let add = |names| {
+            Some(RootsAction::Add {
+                folders: words(names),
+            })
+        };
+        let remove = |names| {
+            Some(RootsAction::Remove {
+                folders: words(names),
+            })
+        };
+        check("home", None, Ok("home"));
+        check("", add("other home"), Ok("home other"));
+        check("", remove("home/a"), Err("is not shared"));
+        check("", add("nowhere"), Err("No such file"));
+        check("", remove("home"), Ok("other"));
+        check("", Some(RootsAction::Clear), Ok(""));
+    }
+}

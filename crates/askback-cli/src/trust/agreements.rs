@@ -80,3 +80,61 @@ impl Agreement<'_> {
         private_file::hex(&hash.finalize())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    #[test]
+    fn an_agreement_is_for_one_server_of_one_file_as_it_was() {
+        let temporary = tempfile::tempdir().expect("there is room");
+        let folder = temporary.path();
+        let path = folder.join("mcp.json");
+        fs::write(&path, "").expect("the temporary folder can be written");
+        let agreements = Agreements(folder.join("state/agreed.json"));
+        let agreed = Agreement {
+            path: &path,
+            server: "a",
+            text: "{}",
+        };
+        let others = [
+            Agreement {
+                server: "b",
+                ..agreed
+            },
+            Agreement {
+                text: "{} ",
+                ..agreed
+            },
+            Agreement {
+                path: folder,
+                ..agreed
+            },
+            // Part boundaries matter.
+            Agreement {
+                server: "a{",
+                text: "}",
+                ..agreed
+            },
+        ];
+        let holds = |agreement: &Agreement<'_>| agreements.hold(agreement).expect("it is ours");
+        assert!(!holds(&agreed));
+        agreements.remember(&agreed).expect("it can be written");
+        assert!(holds(&agreed));
+        for other in &others {
+            assert!(!holds(other), "{other:?}");
+        }
+        // Another server of the same file; then the file changes.
+        agreements.remember(&others[0]).expect("it can be written");
+        assert!(holds(&agreed) && holds(&others[0]));
+        agreements.remember(&others[1]).expect("it can be written");
+        assert!(holds(&others[1]) && !holds(&agreed) && !holds(&others[0]));
+        // Agreements for deleted files are forgotten.
+        fs::remove_file(&path).expect("it was made above");
+        agreements.remember(&others[2]).expect("it can be written");
+        let left = fs::read_to_string(&agreements.0).expect("it was written");
+        assert!(!left.contains("mcp.json"), "{left}");
+    }
+}
