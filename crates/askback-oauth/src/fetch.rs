@@ -47,11 +47,15 @@ pub struct Fetcher {
     patience: Duration,
     /// The answers of a unit test, in place of the network's.
     #[cfg(test)]
-    pub(crate) script: Option<Script>,
+    pub(crate) script: Option<std::sync::Arc<std::sync::Mutex<Script>>>,
 }
 
 #[cfg(test)]
-pub(crate) type Script = std::sync::Arc<std::sync::Mutex<std::collections::VecDeque<(u16, Value)>>>;
+#[derive(Debug)]
+pub(crate) struct Script {
+    pub(crate) answers: std::collections::VecDeque<(u16, Value)>,
+    pub(crate) asked: Vec<String>,
+}
 
 /// Which redirects of a document are followed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -148,7 +152,7 @@ impl Fetcher {
     /// [`FetchError`]. A response with an error status is not an error.
     pub async fn get(&self, url: &Url, redirects: Redirects) -> Result<FetchedAnswer, FetchError> {
         #[cfg(test)]
-        if let Some(answer) = self.scripted() {
+        if let Some(answer) = self.scripted(url) {
             return Ok(answer);
         }
         let fetching = async {
@@ -230,7 +234,7 @@ impl Fetcher {
         body: Bytes,
     ) -> Result<FetchedAnswer, FetchError> {
         #[cfg(test)]
-        if let Some(answer) = self.scripted() {
+        if let Some(answer) = self.scripted(url) {
             return Ok(answer);
         }
         headers.insert(ACCEPT, JSON);
@@ -255,9 +259,10 @@ impl Fetcher {
     }
 
     #[cfg(test)]
-    fn scripted(&self) -> Option<FetchedAnswer> {
+    fn scripted(&self, url: &Url) -> Option<FetchedAnswer> {
         let mut script = self.script.as_ref()?.lock().expect("a script");
-        let (status, json) = script.pop_front().expect("an answer");
+        script.asked.push(url.to_string());
+        let (status, json) = script.answers.pop_front().expect("an answer");
         let body = match json {
             Value::Null => Vec::new(),
             json => json.to_string().into_bytes(),

@@ -217,3 +217,36 @@ fn ecdsa(algorithm: Algorithm, pkcs8: &[u8]) -> Result<Pair, KeyRejected> {
 }
 
 askback_core::debug_only!(SigningKey { algorithm, id });
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_are_read_as_files_hold_them() {
+        let (_, text) = SigningKey::generate().expect("a key");
+        let block = |label: &str, body: &str| {
+            format!("-----BEGIN {label}-----\n{body}\n-----END {label}-----\n")
+        };
+        let pkcs8 = block("PRIVATE KEY", text.expose());
+        let sec1 = block("EC PRIVATE KEY", text.expose());
+        for (pem, algorithm, is_read) in [
+            (pkcs8.as_str(), Algorithm::Es256, true),
+            (&sec1, Algorithm::Es256, false),
+            (&pkcs8, Algorithm::Es384, false),
+            (&pkcs8, Algorithm::Rs256, false),
+            (&pkcs8, Algorithm::EdDsa, false),
+            (
+                &block("ENCRYPTED PRIVATE KEY", text.expose()),
+                Algorithm::Es256,
+                false,
+            ),
+            (&block("PUBLIC KEY", text.expose()), Algorithm::Es256, false),
+            (text.expose(), Algorithm::Es256, false),
+            ("", Algorithm::Es256, false),
+        ] {
+            let key = SigningKey::from_pem(&Secret::new(pem), algorithm);
+            assert_eq!(key.is_ok(), is_read, "{algorithm:?} {pem}");
+        }
+    }
+}

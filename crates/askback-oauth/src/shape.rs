@@ -38,3 +38,37 @@ impl AnswerShape {
         answer
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::AnswerShape;
+
+    #[test]
+    fn answers_are_made_like_those_of_the_standard() {
+        let shape = AnswerShape {
+            code_tokens_at: None,
+            has_commas: true,
+            types: vec!["user".to_owned()],
+        };
+        let said_no = json!({"ok": false, "error": "invalid_code"});
+        for (answer, at, expected) in [
+            (
+                json!({"scope": "repo,gist", "token_type": "bearer"}),
+                None,
+                json!({"scope": "repo gist", "token_type": "bearer"}),
+            ),
+            (
+                json!({"token_type": "bot", "for": {"token_type": "user", "access_token": "a"}}),
+                Some("/for"),
+                json!({"token_type": "Bearer", "access_token": "a"}),
+            ),
+            // The token at the top level is for another purpose.
+            (json!({"access_token": "bot"}), Some("/for"), Value::Null),
+            (said_no.clone(), Some("/for"), said_no),
+        ] {
+            assert_eq!(shape.straightened(answer, at), expected);
+        }
+    }
+}
