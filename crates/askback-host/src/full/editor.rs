@@ -91,4 +91,14 @@ mod tests {
         check("a", &[Key::Paste("b\r\nc\rd".into())], "ab\nc\nd", "");
         check("ä日", &[Left, Key::Paste("é\r".into())], "äé\n", "日");
     }
+
+    #[test]
+    fn other_keys_are_not_for_texts() {
+        let mut editor = Editor::new("a");
+        for key in [Key::Enter, Key::Esc, Key::Tab, Key::Up, Key::Ctrl('s')] {
+            assert!(!editor.press(&key), "{key:?}");
+        }
+        assert_eq!(editor.take(), "a");
+        assert_eq!((editor.text(), editor.at()), ("", 0));
+    }
 }

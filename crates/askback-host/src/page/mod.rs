@@ -578,18 +578,68 @@ fn walled(out: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{
+        model::link,
+        text::{columns, given},
+        view,
+    };
+
+    fn at(columns: usize, put: impl FnOnce(&mut Page)) -> String {
+        let look = Look {
+            columns,
+            styled: false,
+        };
+        let mut page = Page::new(look);
+        put(&mut page);
+        page.take().to_string()
+    }
+
+    #[test]
+    fn every_row_fits_and_every_row_of_a_peer_has_its_gutter() {
+        let url = format!("https://login.example.com/{}", "a".repeat(90));
+        let url = link::judge(&url).expect("the link can be opened");
+        let url = view::destination(&url).address;
+        for width in 1..120 {
+            let mark = |number: f64| words!("  {} of {} ", number, 1e99);
+            let screen = at(width, |page| {
+                page.quote("words that a server wrote, 日本, ✈\u{fe0f}✈\u{fe0f}✈\u{fe0f}");
+                page.quote_at(mark(2.0), "words");
+                page.quote_at(mark(1e99), "words");
+                page.link(mark(2.0), Style::Strong, &url);
+            });
+            for row in screen.lines() {
+                let ours = row.chars().all(|c| " .0123456789eof".contains(c));
+                let text =
+                    row.trim_start_matches(|c: char| c == ' ' || ".0123456789eof".contains(c));
+                assert!(ours || text.starts_with('|'), "{row:?} in {width}");
+                assert!(width < 2 || columns(row) <= width, "{row:?} in {width}");
+            }
+        }
+    }
 
     #[test]
     fn a_page_begins_at_the_left_edge_over_a_prompt() {
-        let mut page = Page::new(Look {
-            columns: 8,
-            styled: false,
+        let screen = at(8, |page| {
+            page.prompt("ab");
+            page.take();
+            page.afresh();
+            page.say(Style::Plain, "c\rd");
         });
-        page.prompt("ab");
-        page.take();
-        page.afresh();
-        page.say(Style::Plain, "c\rd");
-        assert_eq!(page.take().to_string(), "\r   \rc<U+000D>d\n");
+        assert_eq!(screen, "\r   \rc<U+000D>d\n");
+    }
+
+    #[test]
+    fn our_words_fit_too() {
+        for width in 2..60 {
+            let screen = at(width, |page| {
+                page.item("  ! ", Style::Warning, "The host is a number, not a name.");
+                page.say(Style::Plain, words!("{} asks", given("x".repeat(50))));
+                page.prompt(given("server"));
+            });
+            for row in screen.lines() {
+                assert!(columns(row.trim_end()) <= width, "{row:?} in {width}");
+            }
+        }
     }
 
     #[test]

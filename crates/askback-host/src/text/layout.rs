@@ -378,4 +378,22 @@ mod tests {
             &["| 日本日本日本日本", "| 日本"],
         );
     }
+
+    #[test]
+    fn a_row_is_never_wider_than_the_terminal() {
+        let texts = [
+            "plain words that go on",
+            "日本日本日本",
+            "\u{2708}\u{fe0f}\u{2708}\u{fe0f}",
+            "\u{1f469}\u{200d}\u{1f680}",
+            "a\u{3000}b\u{a0}c",
+            "",
+        ];
+        for width in 1..12 {
+            for row in texts.iter().flat_map(|text| quoted(text, width)) {
+                assert!(row.starts_with('|'), "{row:?}");
+                assert!(columns(&row) <= width, "{row:?} in {width}");
+            }
+        }
+    }
 }

@@ -277,4 +277,20 @@ mod tests {
             &format!("{}…gency-of-lisbon", "x".repeat(25)),
         );
     }
+
+    #[test]
+    fn numbers_are_short_whatever_they_are() {
+        #[track_caller]
+        fn check(of: f64, shown: &str) {
+            assert_eq!(number(of), shown);
+        }
+        check(2.0, "2");
+        check(0.5, "0.5");
+        check(1e99, "1.000e99");
+        check(-1.0 / 3.0, "-3.333e-1");
+        check(f64::MIN_POSITIVE, "2.225e-308");
+        check(f64::MAX, "1.798e308");
+        check(f64::NAN, "NaN");
+        check(f64::NEG_INFINITY, "-inf");
+    }
 }

@@ -71,3 +71,25 @@ impl fmt::Display for Html {
 }
 
 impl filters::HtmlSafe for Html {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_peers_text_is_never_markup() {
+        #[track_caller]
+        fn check(text: &str, html: &str) {
+            let html = format!("<bdi>{html}</bdi>");
+            assert_eq!(Html::peer(&text.into()).as_str(), html);
+        }
+        check("größer\n日本", "größer\n日本");
+        check("<script>", "&#60;script&#62;");
+        check("</bdi>\"'&", "&#60;/bdi&#62;&#34;&#39;&#38;");
+        check("gpj.\u{202e}exe", "gpj.&#60;U+202E&#62;exe");
+        check(
+            "y\u{200b}es\u{7}\r\nno\r",
+            "y&#60;U+200B&#62;es&#60;U+0007&#62;\nno&#60;U+000D&#62;",
+        );
+    }
+}

@@ -121,4 +121,34 @@ mod tests {
         check("\"open", "\"open");
         check("[[[", "[\n  [\n    [\n      ");
     }
+
+    /// The length and the depth of the result do not grow with the depth of the JSON.
+    #[test]
+    fn deep_json_is_indented_up_to_a_depth() {
+        #[track_caller]
+        fn check(json: &str) {
+            let indented = indented(json);
+            let most = json.len() * (2 * MAX_INDENTED_DEPTH + 2);
+            assert!(indented.len() <= most, "{} bytes", indented.len());
+            let deepest = indented
+                .lines()
+                .map(|line| line.len() - line.trim_start().len());
+            assert_eq!(deepest.max(), Some(2 * MAX_INDENTED_DEPTH));
+            assert_eq!(indented.replace([' ', '\n'], ""), json);
+        }
+        const BYTES: usize = 64 << 10;
+        check(&"[".repeat(BYTES));
+        check(&["[".repeat(BYTES / 2), "]".repeat(BYTES / 2)].concat());
+        check(&r#"{"a":"#.repeat(BYTES / 5));
+        // The depth at which serde stops, and many values there.
+        check(
+            &[
+                "[".repeat(127),
+                "1,".repeat(BYTES / 2),
+                "1".to_owned(),
+                "]".repeat(127),
+            ]
+            .concat(),
+        );
+    }
 }
