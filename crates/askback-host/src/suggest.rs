@@ -27,11 +27,13 @@ pub trait Suggest {
 /// The values, and whether there are more. `None` if the lookup failed.
 type FoundValues = Option<(Vec<String>, bool)>;
 
+type RunningLookup<'a> = Pin<Box<dyn Future<Output = (SuggestionRequest, FoundValues)> + 'a>>;
+
 /// Looks up suggestions for a form. Results are cached, and only the last request runs.
 pub(crate) struct Lookup<'a> {
     suggest: Option<&'a dyn Suggest>,
     known: VecDeque<(SuggestionRequest, Suggestions)>,
-    running: Option<Pin<Box<dyn Future<Output = (SuggestionRequest, FoundValues)> + 'a>>>,
+    running: Option<RunningLookup<'a>>,
 }
 
 impl<'a> Lookup<'a> {

@@ -118,7 +118,7 @@ fn guide(page: &str) -> String {
     fs::read_to_string(format!("{folder}{page}")).expect("the guide is there")
 }
 
-pub fn known_clients() -> Vec<Value> {
+pub(crate) fn known_clients() -> Vec<Value> {
     serde_json::from_str(include_str!("../../src/known_clients.json")).expect("they are rows")
 }
 

@@ -325,12 +325,18 @@ fn digest(state: &str) -> [u8; 32] {
 
 #[cfg(test)]
 mod tests {
-    use askback_core::ask::Principal;
-
     use super::*;
 
     const NOW: Millis = 1000;
     const VISIT: [u8; 16] = [1; 16];
+
+    fn holder(tenant: &str, subject: &str) -> Holder {
+        Holder {
+            tenant: Some(tenant.to_owned()),
+            issuer: Some("i".to_owned()),
+            subject: subject.to_owned(),
+        }
+    }
 
     fn intent() -> Intent {
         let purpose = Purpose::Account {
@@ -339,8 +345,7 @@ mod tests {
             kept: Scopes::new(),
             account: None,
         };
-        let holder = Holder::from(&Principal::new("ada"));
-        Intent::new(IntentId([1; 16]), holder, None, purpose, NOW)
+        Intent::new(IntentId([1; 16]), holder("t", "ada"), None, purpose, NOW)
     }
 
     /// Each row has the steps, those that are refused marked by `!`, and the final stage.
@@ -389,6 +394,83 @@ mod tests {
     }
 
     #[test]
+    fn visits_of_other_users_end_a_link() {
+        let mut intent = intent();
+        let by = |intent: &mut Intent, tenant, subject| {
+            intent.opened_by(&holder(tenant, subject), VISIT)
+        };
+        assert_eq!(by(&mut intent, "t", "ada"), Visitor::Asked);
+        let others = [("t", "bob"), ("u", "ada"), ("t", "Ada"), ("t", "")];
+        for (tenant, subject) in others {
+            assert_eq!(by(&mut intent, tenant, subject), Visitor::Other);
+            assert!(!intent.is_over(NOW));
+        }
+        assert_eq!(by(&mut intent, "t", "bob"), Visitor::OtherAgain);
+        assert!(intent.is_over(NOW) && !intent.redirect("a", VISIT) && !intent.claim(NOW));
+    }
+
+    #[test]
+    fn a_link_is_for_the_browser_that_has_it() {
+        const OTHER: [u8; 16] = [2; 16];
+        let ada = holder("t", "ada");
+        let mut intent = intent();
+        assert_eq!(intent.opened_by(&ada, OTHER), Visitor::Asked);
+        assert!(intent.bind(VISIT));
+        assert!(!intent.bind(OTHER));
+        assert_eq!(intent.opened_by(&ada, VISIT), Visitor::Asked);
+        assert_eq!(intent.opened_by(&ada, OTHER), Visitor::Other);
+        assert_eq!(intent.opened_by(&holder("t", "bob"), VISIT), Visitor::Other);
+    }
+
+    #[test]
+    fn an_account_is_disconnected_where_it_was_connected_or_on_the_list() {
+        let connected = Intent {
+            stage: Stage::Done,
+            account: Some("octocat".to_owned()),
+            visit: Some(VISIT),
+            ..intent()
+        };
+        let list = Intent {
+            purpose: Purpose::Accounts,
+            visit: Some(VISIT),
+            ..intent()
+        };
+        let open = Intent {
+            stage: Stage::Open,
+            ..connected.clone()
+        };
+        let unopened = Intent {
+            visit: None,
+            ..list.clone()
+        };
+        let late = NOW + LIFETIME;
+        for (intent, visit, account, now, may) in [
+            (&connected, VISIT, "octocat", NOW, true),
+            (&connected, VISIT, "octocat", late, true),
+            (&connected, VISIT, "other", NOW, false),
+            (&connected, [2; 16], "octocat", NOW, false),
+            (&open, VISIT, "octocat", NOW, false),
+            (&list, VISIT, "any", NOW, true),
+            (&list, VISIT, "any", late - 1, true),
+            (&list, VISIT, "any", late, false),
+            (&list, [2; 16], "any", NOW, false),
+            (&unopened, VISIT, "any", NOW, false),
+        ] {
+            let found = intent.may_disconnect(visit, "github", account, now);
+            assert_eq!(found, may, "{intent:?} {account}");
+        }
+        assert!(!connected.may_disconnect(VISIT, "gitlab", "octocat", NOW));
+        assert!(!unopened.is_over(NOW + OPENING - 1) && unopened.is_over(NOW + OPENING));
+    }
+
+    #[test]
+    fn a_link_ends_after_ten_minutes() {
+        let intent = intent();
+        assert!(!intent.is_over(NOW + LIFETIME - 1));
+        assert!(intent.is_over(NOW + LIFETIME));
+    }
+
+    #[test]
     fn a_payment_at_the_last_moment_counts() {
         let page = Intent {
             purpose: Purpose::Page {
@@ -408,5 +490,31 @@ mod tests {
         assert!(claimed.clone().exchanged(Stage::Done, last + 2 * LIFETIME));
         assert!(claimed.exchanged(Stage::Open, last + 2 * LIFETIME));
         assert!(claimed.is_over(last + 2 * LIFETIME));
+    }
+
+    #[test]
+    fn a_link_ends_if_its_exchange_is_interrupted() {
+        let secret = Purpose::Secret {
+            name: "stripe".to_owned(),
+            title: "Stripe key".to_owned(),
+        };
+        let page = Purpose::Page {
+            name: "page".to_owned(),
+            path: "/pay".to_owned(),
+        };
+        for (purpose, is_cut_off) in [(intent().purpose, true), (secret, true), (page, false)] {
+            let mut intent = Intent {
+                purpose,
+                ..intent()
+            };
+            assert!(!intent.is_cut_off(NOW + LIFETIME) && intent.claim(NOW + 1));
+            assert!(!intent.is_over(NOW + EXCHANGE));
+            assert!(intent.clone().exchanged(Stage::Done, NOW + EXCHANGE));
+            let late = NOW + EXCHANGE + 1;
+            assert_eq!(intent.is_over(late), is_cut_off, "{:?}", intent.purpose);
+            // A later result is ignored, and the link does not open again.
+            assert_eq!(intent.clone().exchanged(Stage::Done, late), !is_cut_off);
+            assert_eq!(intent.exchanged(Stage::Open, late), !is_cut_off);
+        }
     }
 }

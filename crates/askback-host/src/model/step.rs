@@ -122,6 +122,7 @@ fn client() -> FormSchema {
 impl Step {
     /// Returns the first step of a question. If the question is not shown, returns the notice to
     /// the user and the reply to the server.
+    #[allow(clippy::result_large_err, reason = "once for a question")]
     pub(super) fn first(
         ask: &Ask,
         has_model: bool,

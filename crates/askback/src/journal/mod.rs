@@ -309,6 +309,7 @@ pub trait Journal: Send + Sync {
 /// Implements a trait for an `Arc`, which several servers of one process share.
 macro_rules! for_arc {
     ($trait:ident: $(fn $name:ident($($argument:ident: $type:ty),*) $(-> $returns:ty)?;)*) => {
+        #[allow(clippy::needless_lifetimes, reason = "some arguments need it")]
         impl<T: $trait + ?Sized> $trait for std::sync::Arc<T> {
             $(fn $name<'a>(&'a self, $($argument: $type),*) $(-> $returns)? {
                 (**self).$name($($argument),*)
