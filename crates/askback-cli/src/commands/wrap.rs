@@ -20,7 +20,6 @@ use std::{
 
 #[cfg(unix)]
 use crate::receipts;
-#[cfg(unix)]
 use askback::{
     BoxFuture,
     bridge::{Answers, Bridge, Hold, NoAnswers, OlderSign, Withdrawal},

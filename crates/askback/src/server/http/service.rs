@@ -245,10 +245,10 @@ impl Inner {
         let named = named.unwrap_or_default();
         trace::count_refusal(header);
         if self.warned.swap(true, Ordering::Relaxed) {
-            tracing::debug!(header, value = named, "a request was refused: {refused}");
+            tracing::debug!(%header, value = named, "a request was refused: {refused}");
         } else {
             tracing::warn!(
-                header,
+                %header,
                 value = named,
                 "a request was refused: {refused}. If it is one of yours, allow it with `{allow}`; more \
                  such requests are logged as debug"
