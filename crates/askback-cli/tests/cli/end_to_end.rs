@@ -241,7 +241,9 @@ fn a_model_is_played_by_a_rule() {
         "wishes=early",
     ];
     let run = Run::new("sampling", &words).answers("sampling:\n  - reply: Take the 08:10.\n");
-    run.on_travel().expect(0).says("answered by sampling rule 1");
+    run.on_travel()
+        .expect(0)
+        .says("answered by sampling rule 1");
     for protocol in ASKING {
         for (expected, exit) in [("false", 3), ("true", 0)] {
             let answers = format!("sampling:\n  - {{decline: true, expected: {expected}}}\n");
