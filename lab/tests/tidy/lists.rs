@@ -221,15 +221,12 @@ fn fields(lines: &str) -> Vec<&str> {
 
 /// The fields of events that are counts.
 fn counts(code: &str) -> Vec<&str> {
-    let names = code
-        .lines()
-        .filter_map(|line| Some(line.trim_start().split_once(" = ")?.0));
-    let is_count = |name: &&str| {
+    let is_count = |word: &&str| {
         ["monotonic_counter.", "histogram."]
             .iter()
-            .any(|kind| name.starts_with(kind))
+            .any(|kind| word.starts_with(kind))
     };
-    names.filter(is_count).collect()
+    code.split([' ', '\n', '(']).filter(is_count).collect()
 }
 
 fn first_numbers(text: &str) -> Vec<&str> {
