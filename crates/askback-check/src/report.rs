@@ -309,7 +309,7 @@ fn ended(lost: &GiveUpReason) -> Words {
             time.as_secs()
         ),
         GiveUpReason::TimedOut(time) => words!(
-            "The server was tried for {} s, which is the most. The rest was not tried.",
+            "The server was tried for {} s, which is the most. The rest was not tried: try one revision at a time with --protocol.",
             time.as_secs()
         ),
         GiveUpReason::Interrupted => {

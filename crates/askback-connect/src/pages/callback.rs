@@ -6,7 +6,7 @@ use super::link::PendingConsent;
 use super::{PageError, PageRequest, PageResult, settle};
 use crate::connections::Kit;
 use crate::intents::{Intent, IntentId, Stage};
-use crate::providers::{AccountGrant, ConnectError, ThirdParty};
+use crate::providers::{AccountGrant, ConnectError, PendingConnection, ThirdParty};
 use crate::vault::AuditEvent;
 
 impl PageRequest<'_> {
@@ -48,7 +48,7 @@ impl PageRequest<'_> {
             return Err(PageError::Wrong);
         };
         let mut intent = self.asked(id, &visit).await?;
-        let pending = consented.pending;
+        let pending = PendingConnection(consented.pending);
         let is_same = intent.purpose.name() == provider && pending.provider() == provider;
         let party = self.kit.providers.get(provider).filter(|_| is_same);
         let answered = |intent: &mut Intent| intent.answered(state, visit.id, vault.now());

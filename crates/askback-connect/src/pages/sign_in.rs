@@ -6,13 +6,13 @@ use super::browser::{Cookie, Next, Visit, is_own_form};
 use super::html::{Answer, Frame, LeavePage, leave, see_other};
 use super::{PageError, PageRequest, PageResult};
 use crate::connections::{Door, Kit};
-use crate::sign_in::{PendingSignIn, WebSignIn, WebSignInError};
+use crate::sign_in::{PendingSignIn, SignInRequest, WebSignIn, WebSignInError};
 use crate::vault::VaultError;
 
 #[derive(Serialize, Deserialize)]
 struct SignInState {
     next: String,
-    pending: PendingSignIn,
+    pending: SignInRequest,
 }
 
 impl PageRequest<'_> {
@@ -31,9 +31,9 @@ impl PageRequest<'_> {
         let (url, pending) = begun.map_err(VaultError::store)?;
         let begun = SignInState {
             next: next.written(),
-            pending,
+            pending: pending.0,
         };
-        let cookie = Cookie::SignIn(begun.pending.state());
+        let cookie = Cookie::SignIn(begun.pending.pending.state());
         let cookie = cookie.set(vault, place, &begun).await?;
         let leaving = LeavePage {
             frame: Frame::new(self.kit, None).await?,
@@ -57,7 +57,10 @@ impl PageRequest<'_> {
         let next = Next::read(&begun.next).ok_or(PageError::Wrong)?;
         let redirected = format!("{}?{}", self.signed_in_uri(), self.query);
         let fetcher = self.kit.fetcher();
-        let person = match sign_in.finish(fetcher, begun.pending, &redirected).await {
+        let person = match sign_in
+            .finish(fetcher, PendingSignIn(begun.pending), &redirected)
+            .await
+        {
             Ok(person) => person,
             Err(error) => return self.not_signed_in(&error, cookie).await,
         };

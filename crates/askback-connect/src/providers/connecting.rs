@@ -21,9 +21,13 @@ const DENIED: &str = "access_denied";
 ///
 /// It is secret. If another process may receive the answer, use [`write`](Self::write) and [`read`](Self::read). Keep
 /// it where only the browser that started it can use it, such as in a sealed cookie.
+#[derive(Debug)]
+pub struct PendingConnection(pub(crate) ConnectionRequest);
+
+/// The serialized form. Private, so that only `write` can serialize a request.
 #[derive(Serialize, Deserialize)]
-pub struct PendingConnection {
-    pending: PendingAuthorization,
+pub(crate) struct ConnectionRequest {
+    pub(crate) pending: PendingAuthorization,
     provider: String,
     asked: Scopes,
     kept: Scopes,
@@ -86,13 +90,13 @@ impl ThirdParty {
             request = request.parameter(name, value);
         }
         let (url, pending) = request.begin()?;
-        let pending = PendingConnection {
+        let pending = ConnectionRequest {
             pending,
             provider: inner.name.clone(),
             asked,
             kept: kept.clone(),
         };
-        Ok((url, pending))
+        Ok((url, PendingConnection(pending)))
     }
 
     /// Finishes with the whole URL that the browser returned to: checks the answer, exchanges the code, and reads the
@@ -110,6 +114,7 @@ impl ThirdParty {
         redirected: &str,
     ) -> Result<AccountGrant, ConnectError> {
         let oauth = self.as_oauth()?;
+        let PendingConnection(pending) = pending;
         if pending.provider != self.inner.name {
             return Err(ConnectError::OtherProvider {
                 provider: self.inner.name.clone(),
@@ -216,19 +221,19 @@ impl PendingConnection {
     /// Returns the `state` parameter of the URL that the browser returns to.
     #[must_use]
     pub fn state(&self) -> &str {
-        self.pending.state()
+        self.0.pending.state()
     }
 
     /// Returns the name of the third party.
     #[must_use]
     pub fn provider(&self) -> &str {
-        &self.provider
+        &self.0.provider
     }
 
     /// Returns the scopes that must be granted.
     #[must_use]
     pub fn asked(&self) -> &Scopes {
-        &self.asked
+        &self.0.asked
     }
 
     /// Serializes the request as one line of text. Store it as a secret.
@@ -237,7 +242,7 @@ impl PendingConnection {
     ///
     /// [`AuthorizationError::Store`] if it cannot be serialized.
     pub fn write(&self) -> Result<Secret, AuthorizationError> {
-        pending::write(self)
+        pending::write(&self.0)
     }
 
     /// Reads the output of [`PendingConnection::write`].
@@ -246,11 +251,11 @@ impl PendingConnection {
     ///
     /// [`AuthorizationError::Store`] if the text is not such an output.
     pub fn read(kept: &Secret) -> Result<Self, AuthorizationError> {
-        pending::read(kept)
+        pending::read(kept).map(Self)
     }
 }
 
 debug_only! {
-    PendingConnection { provider, asked }
+    ConnectionRequest { provider, asked }
     AccountGrant { granted }
 }

@@ -61,6 +61,7 @@ mod third_party;
 
 pub use account::AccountSource;
 pub use api_key::ApiKey;
+pub(crate) use connecting::ConnectionRequest;
 pub use connecting::{AccountGrant, PendingConnection};
 pub use error::ConnectError;
 pub use file::BadProvidersFile;

@@ -36,6 +36,9 @@
 //! few minutes ago ([`WebSignIn::max_age`]), as stated by the issuer (`auth_time`), and the pages show who is signed
 //! in.
 
+mod begun;
 mod web;
 
-pub use web::{PendingSignIn, SignedInPerson, WebSignIn, WebSignInError};
+pub use begun::PendingSignIn;
+pub(crate) use begun::SignInRequest;
+pub use web::{SignedInPerson, WebSignIn, WebSignInError};

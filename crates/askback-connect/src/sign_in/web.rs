@@ -9,15 +9,12 @@ use askback_core::{
     auth::{AuthorizationError, Scopes},
     clock::Clock,
 };
-use askback_oauth::{
-    AuthorizationRequest, Fetcher, PendingAuthorization, Provider, RegisteredClient, Secret,
-    TokenEndpoint,
-};
+use askback_oauth::{AuthorizationRequest, Fetcher, Provider, RegisteredClient, TokenEndpoint};
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
-use serde::{Deserialize, Serialize};
 use url::Url;
 
-use crate::{hidden::is_hidden, pending};
+use super::begun::{PendingSignIn, SignInRequest};
+use crate::hidden::is_hidden;
 use askback_core::debug_only;
 
 const MAX_AGE: Duration = Duration::from_secs(600);
@@ -69,18 +66,6 @@ pub enum WebSignInError {
     /// The issuer refused, or its answer was not accepted.
     #[error(transparent)]
     Authorization(#[from] AuthorizationError),
-}
-
-/// A sign-in that was not answered yet: what is needed to check the answer.
-///
-/// It is secret. Keep it where only the browser that started it can use it, such as in a sealed cookie, so that the
-/// answer cannot sign in another browser.
-#[derive(Serialize, Deserialize)]
-pub struct PendingSignIn {
-    pending: PendingAuthorization,
-    nonce: String,
-    /// When it started, if the user must sign in again after that.
-    anew_since: Option<Millis>,
 }
 
 impl WebSignIn {
@@ -209,12 +194,12 @@ impl WebSignIn {
             None => request,
         };
         let (url, pending) = request.begin()?;
-        let pending = PendingSignIn {
+        let pending = SignInRequest {
             pending,
             nonce,
             anew_since,
         };
-        Ok((url, pending))
+        Ok((url, PendingSignIn(pending)))
     }
 
     /// Finishes with the whole URL that the browser returned to: checks the answer, exchanges the code, and verifies
@@ -229,6 +214,7 @@ impl WebSignIn {
         pending: PendingSignIn,
         redirected: &str,
     ) -> Result<SignedInPerson, WebSignInError> {
+        let PendingSignIn(pending) = pending;
         let code = pending.pending.accept(redirected);
         let code = code.map_err(|error| match error {
             AuthorizationError::Refused { code, .. } if is_no(&code) => WebSignInError::Declined,
@@ -262,32 +248,6 @@ impl WebSignIn {
     }
 }
 
-impl PendingSignIn {
-    /// Returns the `state` parameter of the URL that the browser returns to.
-    #[must_use]
-    pub fn state(&self) -> &str {
-        self.pending.state()
-    }
-
-    /// Serializes the sign-in as one line of text. Store it as a secret.
-    ///
-    /// # Errors
-    ///
-    /// [`AuthorizationError::Store`] if it cannot be serialized.
-    pub fn write(&self) -> Result<Secret, AuthorizationError> {
-        pending::write(self)
-    }
-
-    /// Reads the output of [`PendingSignIn::write`].
-    ///
-    /// # Errors
-    ///
-    /// [`AuthorizationError::Store`] if the text is not such an output.
-    pub fn read(kept: &Secret) -> Result<Self, AuthorizationError> {
-        pending::read(kept)
-    }
-}
-
 /// Whether an error means that the user did not sign in (RFC 6749, 4.1.2.1; OpenID Connect Core 1.0, 3.1.2.6).
 fn is_no(code: &str) -> bool {
     const NO: [&str; 3] = ["access_denied", "login_required", "interaction_required"];
@@ -310,6 +270,5 @@ impl fmt::Debug for WebSignIn {
 }
 
 debug_only! {
-    PendingSignIn { pending }
     SignedInPerson { signed_in }
 }
