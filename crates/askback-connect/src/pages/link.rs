@@ -12,13 +12,13 @@ use super::{PageError, PageRequest, PageResult, author, settle};
 use crate::connections::Kit;
 use crate::hidden::is_hidden;
 use crate::intents::{Intent, IntentId, OWN_SECRET, Purpose, Stage, TRIES, Visitor};
-use crate::providers::{ApiKey, ConnectError, PendingConnection, ThirdParty};
+use crate::providers::{ApiKey, ConnectError, ConnectionRequest, ThirdParty};
 use crate::vault::{AuditEvent, Grant, VaultError};
 
 #[derive(Serialize, Deserialize)]
 pub(super) struct PendingConsent {
     pub(super) link: String,
-    pub(super) pending: PendingConnection,
+    pub(super) pending: ConnectionRequest,
     /// The user, for pages that are identified by the secret in their path.
     pub(super) visitor: Visit,
 }
@@ -211,13 +211,13 @@ impl PageRequest<'_> {
         let (url, pending) = begun.map_err(VaultError::store)?;
         let consented = PendingConsent {
             link: intent.id.to_string(),
-            pending,
+            pending: pending.0,
             visitor: visit.clone(),
         };
-        let cookie = Cookie::Consent(consented.pending.state());
+        let cookie = Cookie::Consent(consented.pending.pending.state());
         let cookie = cookie.set(vault, place, &consented).await?;
         let redirected = intent.step(vault, AuditEvent::Consented, |intent| {
-            intent.redirect(consented.pending.state(), visit.id)
+            intent.redirect(consented.pending.pending.state(), visit.id)
         });
         if !redirected.await? {
             return Err(PageError::Over);
