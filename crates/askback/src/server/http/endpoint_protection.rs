@@ -74,22 +74,19 @@ impl EndpointProtection {
         admitted.err().map(refused)
     }
 
-    /// Ends a response when the request's token expires, unless it ends by itself, as the
-    /// answer to a call does. The marker on the response decides, not what the client sent.
-    pub(super) fn bound(
+    /// The time until the request's token expires, if the response has to end then: the answer to a
+    /// call ends by itself. The marker on the response decides, not what the client sent.
+    pub(super) fn time_left(
         &self,
         shared: &Shared,
         parts: &Parts,
-        response: Response<Body>,
-    ) -> Response<Body> {
-        let is_open = response.extensions().get::<StreamMarker>().is_some();
-        let granted = parts.extensions.get::<RequestRights>();
-        let expires = granted.and_then(RequestRights::expires);
-        let Some(expires) = expires.filter(|_| is_open) else {
-            return response;
-        };
-        let left = Duration::from_millis(expires.saturating_sub(shared.clock().now()));
-        response.map(|body| body.for_no_longer_than(left))
+        response: &Response<Body>,
+    ) -> Option<Duration> {
+        response.extensions().get::<StreamMarker>()?;
+        let expires = parts.extensions.get::<RequestRights>()?.expires()?;
+        Some(Duration::from_millis(
+            expires.saturating_sub(shared.clock().now()),
+        ))
     }
 
     /// Rejects a message that needs more scopes than its token has. A batch is rejected as a

@@ -20,7 +20,7 @@ use askback_core::{
         guard::{Guard, GuardRefusal},
         media::{AcceptedMedia, Media},
     },
-    jsonrpc::RequestId,
+    jsonrpc::{ErrorObject, RequestId},
     limits::Limits,
     protocol::ClientRequest,
     quote::excerpt,
@@ -190,8 +190,8 @@ impl Service {
             },
         };
         #[cfg(feature = "oauth-server")]
-        {
-            response = self.0.protected.bound(&self.0.shared, &parts, response);
+        if let Some(left) = (self.0.protected).time_left(&self.0.shared, &parts, &response) {
+            response = response.map(|body| body.for_no_longer_than(left));
         }
         if let Some(origin) = parts.headers.get(ORIGIN) {
             pages::share(origin, response.headers_mut());
@@ -302,10 +302,8 @@ impl Inner {
         }
         match self.route(parts, heads, &received) {
             Route::Stateless => match self.stateless(parts, heads, accept, received) {
-                Stateless::Call(call) => {
-                    stateless::answer(&self.shared, &self.stop, call, accept).await
-                }
-                Stateless::Answered(response) => response,
+                Ok(call) => stateless::answer(&self.shared, &self.stop, call, accept).await,
+                Err(response) => response,
             },
             Route::New => self.initialize(parts, received),
             Route::Session(session) => {
@@ -316,46 +314,42 @@ impl Inner {
         }
     }
 
+    /// Returns a call, or the response to anything else.
     fn stateless(
         &self,
         parts: &Parts,
         heads: Heads<'_>,
         accept: AcceptedMedia,
         received: ReceivedMessage,
-    ) -> Stateless {
-        let (id, admitted) = match received {
-            ReceivedMessage::Request(request) => {
-                let id = request.id.clone();
-                (id, admit(&self.shared, heads, principal(parts), request))
-            }
+    ) -> Result<Call, Response<Body>> {
+        let refused = |id: &RequestId, error: &ErrorObject| {
+            response::error(response::status(error.code), Some(id), error)
+        };
+        let request = match received {
+            ReceivedMessage::Request(request) => request,
             ReceivedMessage::Misfit(request, error) => {
                 let error = judge(&self.shared.profile, heads, &request, error);
-                (request.id, Err(error))
+                return Err(refused(&request.id, &error));
             }
             // No notification has an effect on the server.
-            ReceivedMessage::Notification(_) => return Stateless::Answered(response::accepted()),
+            ReceivedMessage::Notification(_) => return Err(response::accepted()),
             ReceivedMessage::Response(_) => {
                 let why = "this revision has no requests that a client could answer";
-                return Stateless::Answered(response::refusal(StatusCode::BAD_REQUEST, why));
+                return Err(response::refusal(StatusCode::BAD_REQUEST, why));
             }
             ReceivedMessage::Batch(_) => {
                 let why = "this revision has no batches";
-                return Stateless::Answered(response::refusal(StatusCode::BAD_REQUEST, why));
+                return Err(response::refusal(StatusCode::BAD_REQUEST, why));
             }
         };
-        match admitted {
-            Ok(mut call) => match self.answer_at_once(&call, accept) {
-                Some(answered) => Stateless::Answered(answered),
-                None => {
-                    attach(&mut call, attachment(&self.shared, parts).as_ref());
-                    Stateless::Call(call)
-                }
-            },
-            Err(error) => {
-                let status = response::status(error.code);
-                Stateless::Answered(response::error(status, Some(&id), &error))
-            }
+        let id = request.id.clone();
+        let mut call = admit(&self.shared, heads, principal(parts), request)
+            .map_err(|error| refused(&id, &error))?;
+        if let Some(answered) = self.answer_at_once(&call, accept) {
+            return Err(answered);
         }
+        attach(&mut call, attachment(&self.shared, parts).as_ref());
+        Ok(call)
     }
 
     fn answer_at_once(&self, call: &Call, accept: AcceptedMedia) -> Option<Response<Body>> {
@@ -402,11 +396,6 @@ impl Inner {
             Err(why) => self.no_room(id, why),
         }
     }
-}
-
-enum Stateless {
-    Call(Call),
-    Answered(Response<Body>),
 }
 
 fn begins_something(received: &ReceivedMessage) -> bool {
