@@ -222,8 +222,9 @@ fn read_call(
 
 /// Sets a member. Returns `None` if it was already set.
 fn once<T>(slot: &mut Option<T>, value: T) -> Option<()> {
-    match slot.replace(value) {
-        None => Some(()),
-        Some(_) => None,
+    if slot.is_some() {
+        return None;
     }
+    *slot = Some(value);
+    Some(())
 }

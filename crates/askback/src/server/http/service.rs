@@ -160,7 +160,9 @@ impl Service {
     pub async fn respond<B: http_body::Body>(&self, request: Request<B>) -> Response<Body> {
         #[cfg_attr(not(feature = "oauth-server"), expect(unused_mut))]
         let (mut parts, body) = request.into_parts();
-        if let Err(refused) = self.0.check_names(&parts.uri, &parts.headers, true) {
+        let has_origin = parts.headers.contains_key(ORIGIN);
+        let checked = (self.0).check_names(&parts.uri, &parts.headers, has_origin);
+        if let Err(refused) = checked {
             return self.0.refuse(&parts.headers, &parts.uri, refused);
         }
         let mut answered = None;
@@ -193,7 +195,7 @@ impl Service {
         if let Some(left) = (self.0.protected).time_left(&self.0.shared, &parts, &response) {
             response = response.map(|body| body.for_no_longer_than(left));
         }
-        if let Some(origin) = parts.headers.get(ORIGIN) {
+        if has_origin && let Some(origin) = parts.headers.get(ORIGIN) {
             pages::share(origin, response.headers_mut());
         }
         response
