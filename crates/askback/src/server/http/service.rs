@@ -5,6 +5,7 @@ mod route;
 
 use std::{
     convert::Infallible,
+    ops::ControlFlow::{self, Break, Continue},
     pin::Pin,
     sync::{
         Arc, Weak,
@@ -304,8 +305,8 @@ impl Inner {
         }
         match self.route(parts, heads, &received) {
             Route::Stateless => match self.stateless(parts, heads, accept, received) {
-                Ok(call) => stateless::answer(&self.shared, &self.stop, call, accept).await,
-                Err(response) => response,
+                Continue(call) => stateless::answer(&self.shared, &self.stop, call, accept).await,
+                Break(response) => response,
             },
             Route::New => self.initialize(parts, received),
             Route::Session(session) => {
@@ -316,14 +317,14 @@ impl Inner {
         }
     }
 
-    /// Returns a call, or the response to anything else.
+    /// Continues with a call, and breaks with the response to anything else.
     fn stateless(
         &self,
         parts: &Parts,
         heads: Heads<'_>,
         accept: AcceptedMedia,
         received: ReceivedMessage,
-    ) -> Result<Call, Response<Body>> {
+    ) -> ControlFlow<Response<Body>, Call> {
         let refused = |id: &RequestId, error: &ErrorObject| {
             response::error(response::status(error.code), Some(id), error)
         };
@@ -331,27 +332,29 @@ impl Inner {
             ReceivedMessage::Request(request) => request,
             ReceivedMessage::Misfit(request, error) => {
                 let error = judge(&self.shared.profile, heads, &request, error);
-                return Err(refused(&request.id, &error));
+                return Break(refused(&request.id, &error));
             }
             // No notification has an effect on the server.
-            ReceivedMessage::Notification(_) => return Err(response::accepted()),
+            ReceivedMessage::Notification(_) => return Break(response::accepted()),
             ReceivedMessage::Response(_) => {
                 let why = "this revision has no requests that a client could answer";
-                return Err(response::refusal(StatusCode::BAD_REQUEST, why));
+                return Break(response::refusal(StatusCode::BAD_REQUEST, why));
             }
             ReceivedMessage::Batch(_) => {
                 let why = "this revision has no batches";
-                return Err(response::refusal(StatusCode::BAD_REQUEST, why));
+                return Break(response::refusal(StatusCode::BAD_REQUEST, why));
             }
         };
         let id = request.id.clone();
-        let mut call = admit(&self.shared, heads, principal(parts), request)
-            .map_err(|error| refused(&id, &error))?;
+        let mut call = match admit(&self.shared, heads, principal(parts), request) {
+            Ok(call) => call,
+            Err(error) => return Break(refused(&id, &error)),
+        };
         if let Some(answered) = self.answer_at_once(&call, accept) {
-            return Err(answered);
+            return Break(answered);
         }
         attach(&mut call, attachment(&self.shared, parts).as_ref());
-        Ok(call)
+        Continue(call)
     }
 
     fn answer_at_once(&self, call: &Call, accept: AcceptedMedia) -> Option<Response<Body>> {
