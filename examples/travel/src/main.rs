@@ -170,13 +170,13 @@ fn status_text(status: &JournalStatus, now: Millis) -> String {
 
 async fn connect_bus(address: &str) -> Result<Arc<dyn Bus>> {
     let secret = Secret::new(address);
-    if address.starts_with("redis://") {
+    if address.starts_with("redis://") || address.starts_with("rediss://") {
         return Ok(Arc::new(RedisBus::connect(&secret, SERVICE).await?));
     }
     if address.starts_with("nats://") || address.starts_with("tls://") {
         return Ok(Arc::new(NatsBus::connect(&secret, SERVICE).await?));
     }
-    Err("--bus: expected an address that begins with nats://, tls:// or redis://".into())
+    Err("--bus: expected an address that begins with nats://, tls://, redis:// or rediss://".into())
 }
 
 /// Serves with the key and the bookings in the folder of a file.

@@ -5,10 +5,13 @@ use redis::{
     Client, ErrorKind, RedisError,
     aio::{MultiplexedConnection, PubSub},
 };
+use rustls::crypto::{CryptoProvider, ring};
 
 use super::{BoxError, BusFailure, Connection, Engine, Relay, bus_by_relay, hub::HEARTBEAT};
 
-/// A bus over the publish and subscribe commands of Redis or Valkey (one server; not sharded over a cluster).
+/// A bus over the publish and subscribe commands of Redis or Valkey.
+///
+/// Of a cluster, any node will do: its nodes pass all messages on to each other.
 ///
 /// If a connection is lost, it connects again, and then reports a gap to the server.
 pub struct RedisBus {
@@ -18,8 +21,10 @@ pub struct RedisBus {
 bus_by_relay!(RedisBus);
 
 impl RedisBus {
-    /// Connects to a Redis server, as `redis://USER:PASSWORD@HOST:PORT`. There is no TLS
-    /// (`rediss://`).
+    /// Connects to a Redis server, as `redis://USER:PASSWORD@HOST:PORT`, or `rediss://…` for TLS.
+    /// Its certificate must be from an authority that the system trusts; the environment variable
+    /// `SSL_CERT_FILE` names a file with others. TLS uses the provider of cryptography that the
+    /// program has installed. If it has installed none, ring is installed.
     ///
     /// All processes of a fleet must use the same `service`. Two fleets that share a Redis server
     /// must use different ones. The channel is `askback:SERVICE`. The user needs the commands
@@ -40,11 +45,18 @@ impl RedisBus {
 
 /// Reads the address of Redis, without connecting.
 pub(crate) fn redis_client(address: &Secret) -> Result<Client, BoxError> {
-    let is_known = address.expose().starts_with("redis://");
+    let text = address.expose();
+    let has_tls = text.starts_with("rediss://");
+    if has_tls && CryptoProvider::get_default().is_none() {
+        // The client library has no other way. If another thread is first, its provider is used.
+        let _ = ring::default_provider().install_default();
+    }
+    let is_known = has_tls || text.starts_with("redis://");
     // The parser's error may have a part of the password.
-    let opened = Client::open(address.expose()).ok().filter(|_| is_known);
+    let opened = Client::open(text).ok().filter(|_| is_known);
     opened.ok_or_else(|| {
-        "the address of Redis cannot be read: write redis://USER:PASSWORD@HOST:PORT".into()
+        let forms = "redis://USER:PASSWORD@HOST:PORT or rediss://… for TLS";
+        format!("the address of Redis cannot be read: write {forms}").into()
     })
 }
 

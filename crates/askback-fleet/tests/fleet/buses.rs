@@ -1,6 +1,6 @@
 //! The contract of buses, and what happens when their engine restarts.
 
-use std::{fs, sync::Arc, time::Duration};
+use std::{env, fs, net::TcpListener, process::Command, sync::Arc, time::Duration};
 
 use askback::{
     journal::{Bus, HeardHints, StoreError, Topic},
@@ -112,6 +112,67 @@ async fn a_restart_of_redis_is_a_gap() {
     };
     let buses = [redis(&engine, "a").await, redis(&engine, "a").await];
     interrupt(buses, || engine.restart()).await;
+}
+
+const ADDRESS: &str = "ASKBACK_TEST_REDIS";
+
+/// What a process of its own does, because a process reads the authorities that it trusts from its environment.
+#[tokio::test]
+#[ignore = "it is started by another test"]
+async fn in_a_process_of_its_own_redis_is_reached_by_tls() {
+    let address = |host: &str| {
+        let port = env::var(ADDRESS).expect("the test sets it");
+        Secret::new(format!("rediss://{host}:{port}"))
+    };
+    let connect = async || RedisBus::connect(&address("localhost"), "a").await;
+    let (bus, other) = (connect().await.expect("it connects"), connect().await);
+    let other = other.expect("it connects");
+    assert!(bus.was_reached() && other.was_reached());
+    let begin = hear(&other, None).await.cursor;
+    bus.publish(Topic::Changed, b"x");
+    let heard = hear(&other, Some(begin)).await;
+    assert_eq!(heard.hints, [(Topic::Changed, b"x".to_vec())]);
+    let counter = RedisCallCounter::connect(&address("localhost"), "a").await;
+    counter.expect("it connects");
+    // The certificate has another name.
+    let refused = RedisBus::connect(&address("127.0.0.1"), "a").await;
+    assert!(!refused.expect("it connects later").was_reached());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn redis_is_reached_by_tls() {
+    let folder = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../askback-connect/tests/connect/tls"
+    );
+    let [authority, certificate, key] =
+        ["authority", "certificate", "key"].map(|it| format!("{folder}/{it}.pem"));
+    let free = TcpListener::bind("127.0.0.1:0").expect("a port is free");
+    let port = free
+        .local_addr()
+        .expect("it has an address")
+        .port()
+        .to_string();
+    drop(free);
+    let arguments = [
+        ["--tls-port", &port],
+        ["--tls-cert-file", &certificate],
+        ["--tls-key-file", &key],
+        ["--tls-ca-cert-file", &authority],
+        ["--tls-auth-clients", "no"],
+    ];
+    let Some(_engine) = Engine::start("redis-server", arguments.as_flattened()) else {
+        return;
+    };
+    let test = "buses::in_a_process_of_its_own_redis_is_reached_by_tls";
+    for (trusted, is_reached) in [(&authority, true), (&certificate, false)] {
+        let this = env::current_exe().expect("it is running");
+        let mut child = Command::new(this);
+        child.args(["--exact", test, "--ignored"]);
+        child.env("SSL_CERT_FILE", trusted).env(ADDRESS, &port);
+        let output = child.output().expect("it starts");
+        assert_eq!(output.status.success(), is_reached, "{output:?}");
+    }
 }
 
 /// A process connects while its bus is down, and the bus comes up later.
