@@ -13,6 +13,8 @@ use askback_core::{
 use tracing::{Span, field::Empty, span::Entered};
 
 use super::Shared;
+#[cfg(feature = "http-server")]
+use crate::journal::JournalStatus;
 use crate::span::{record_failure, record_target};
 
 pub(super) struct Trace {
@@ -209,6 +211,22 @@ pub(super) fn count_takeover() {
 #[cfg(feature = "http-server")]
 pub(super) fn count_gap() {
     count!(monotonic_counter.askback.gaps = 1_u64);
+}
+
+/// Whether anything reads counts.
+#[cfg(feature = "http-server")]
+pub(super) fn is_counted() -> bool {
+    tracing::enabled!(target: "askback::metrics", tracing::Level::DEBUG)
+}
+
+#[cfg(feature = "http-server")]
+pub(super) fn tell_status(status: &JournalStatus) {
+    count!(
+        gauge.askback.waiting_calls = status.waiting_calls,
+        gauge.askback.running_calls = status.running_calls,
+        gauge.askback.overdue_calls = status.overdue_calls,
+        gauge.askback.lag = status.lag.as_secs_f64(),
+    );
 }
 
 pub(super) fn count_refusal(reason: &'static str) {

@@ -5,7 +5,10 @@ use std::{sync::atomic::Ordering, time::Duration};
 use tokio::time::Instant;
 
 use super::{LEASE, go_on, keys, node::ANNOUNCE, tasks};
-use crate::{server::Shared, store::StoreError};
+use crate::{
+    server::{Shared, trace},
+    store::StoreError,
+};
 
 const RENEW: Duration = Duration::from_secs(3);
 
@@ -86,6 +89,11 @@ pub(super) async fn keep_watch(shared: std::sync::Weak<Shared>) {
         if is_due(announced, ANNOUNCE) {
             announced = Some(Instant::now());
             node.announce(now).await;
+            if trace::is_counted()
+                && let Ok(status) = node.heard(node.journal.status(now).await)
+            {
+                trace::tell_status(&status);
+            }
         }
         let due = node.heard(node.journal.due(node.lease(now), now, most).await);
         // A slow database may time out on so many calls, and then takes none of them.

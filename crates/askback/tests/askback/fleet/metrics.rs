@@ -1,5 +1,7 @@
 //! The metrics of a call are the same in a session as in the stateless era.
 
+use std::time::Duration;
+
 use askback::{Ctx, Error, Result, Revision};
 use serde_json::{Value, json};
 
@@ -108,4 +110,33 @@ async fn a_call_is_counted_alike_in_both_eras() {
         assert_eq!(in_session, counted(&log), "{tool}");
         assert_eq!(ended(&in_session), outcomes, "{tool}: {in_session:?}");
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_that_waits_is_counted() {
+    const FEW: Duration = Duration::from_secs(6);
+    let log = Log::default();
+    let _listening = log.listen();
+    let shared = Shared::new();
+    let node = shared.node();
+    let session = node
+        .open_with(Revision::V2025_11_25, json!({"elicitation": {}}))
+        .await;
+    let mut stream = session.call(1, "tools/call", json!({"name": "book"})).await;
+    let question = stream.message().await;
+    tokio::time::sleep(FEW).await;
+    let waiting = |count: u64| {
+        format!(
+            "gauge.askback.waiting_calls={count} gauge.askback.running_calls=0 gauge.askback.overdue_calls=0 \
+             gauge.askback.lag=0.0"
+        )
+    };
+    assert!(log.text().contains(&waiting(1)), "{}", log.text());
+    assert!(!log.text().contains(&waiting(0)));
+    session.answer(&question, answer(&question)).await;
+    let question = stream.message().await;
+    session.answer(&question, answer(&question)).await;
+    stream.message().await;
+    tokio::time::sleep(FEW).await;
+    assert!(log.text().contains(&waiting(0)), "{}", log.text());
 }
