@@ -88,7 +88,7 @@ pub(super) fn body(asker: &Asker, front: &Front<'_>) -> Body {
         Step::Reread(written, _) => {
             let title = words!("Ready to send to {}:", name(asker));
             let title = Part::Say(Style::Strong, title);
-            Body::Reply(vec![title, Part::Text(written.into())])
+            Body::Reply(vec![title, shown(written.into())])
         }
         Step::Rewrite(_, part, text) => {
             let part = match part {
@@ -153,13 +153,21 @@ fn reply(reply: &CreateMessageResult) -> Vec<Part> {
                 parts.push(Part::Line(Labelled::new(label, &call.name)));
                 parts.extend(arguments(call));
             }
-            other => parts.push(Part::Text(content::sampling_block(other))),
+            other => parts.push(shown(content::sampling_block(other))),
         }
     }
     parts.push(Part::Detail(Labelled::new("model", &reply.model)));
     let ended = reply.stop_reason.iter();
     parts.extend(ended.map(|reason| Part::Detail(Labelled::new("ended by", reason))));
     parts
+}
+
+/// A text of a request or reply. A model may reply with an empty one.
+fn shown(text: PeerText) -> Part {
+    match text.raw().is_empty() {
+        true => Part::Say(Style::Dim, "(empty)".into()),
+        false => Part::Text(text),
+    }
 }
 
 fn arguments(call: &ToolUseContent) -> Vec<Part> {
@@ -252,7 +260,7 @@ fn message<'a>(said: &'a SamplingMessage, names: &mut HashMap<&'a str, &'a str>)
             SamplingBlock::ToolResult(it) => {
                 parts.extend(result(names.get(it.tool_use_id.as_str()).copied(), it));
             }
-            other => parts.push(Part::Text(content::sampling_block(other))),
+            other => parts.push(shown(content::sampling_block(other))),
         }
     }
     MessageView {

@@ -2,14 +2,16 @@ use std::fmt::Write as _;
 
 use askback::limits::Limits;
 use askback_host::{
-    model::{Action, Ask, Desk, Event, Question},
+    model::{Action, Ask, Desk, Event, Permission, Question},
+    page::Style,
     text::{self, PeerText, Words},
     view::{self, Act, Body, FieldState, FieldView, Kind, LinkStep, Part, Reader, Text, View},
 };
 use serde_json::{Value, json};
 
 use crate::{
-    booking, called, form, link, listed_secrets, offering, roots, sign_in, travel, vacation,
+    booking, called, form, link, listed_secrets, offering, reply_of_a_model, roots, sign_in,
+    travel, vacation, with_model,
 };
 
 #[test]
@@ -73,6 +75,18 @@ fn the_head_says_who_asks_in_which_call_and_how_many_wait() {
     );
     let message = "Flights and hotel come to 3000 USD.\nShall we book?";
     assert_eq!(view.message, [Part::Text(message.into())]);
+}
+
+#[test]
+fn an_empty_reply_is_shown() {
+    let mut desk = with_model(desk(vec![], vec![]));
+    desk.update(Event::Asked(1, offering("auto", Vec::new())));
+    desk.update(Event::Action(Action::Run(Permission::Ask)));
+    desk.update(reply_of_a_model("", false));
+    let Body::Reply(parts) = seen(&desk, Reader::default()).body else {
+        panic!("the reply is to be reviewed");
+    };
+    assert_eq!(parts[1], Part::Say(Style::Dim, "(empty)".into()));
 }
 
 #[test]
