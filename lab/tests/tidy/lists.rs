@@ -151,7 +151,7 @@ const LISTS: [&[Place<'_>]; 8] = [
             "text: {",
             "\n",
             |text| {
-                let words = text.split(|c: char| !c.is_ascii_alphabetic());
+                let words = text.split(|c: char| !c.is_ascii_alphabetic() && c != '_');
                 words
                     .filter(|word| {
                         word.starts_with(|c: char| c.is_ascii_lowercase()) && *word != "or"
@@ -222,7 +222,7 @@ fn fields(lines: &str) -> Vec<&str> {
 /// The fields of events that are counts.
 fn counts(code: &str) -> Vec<&str> {
     let is_count = |word: &&str| {
-        ["monotonic_counter.", "histogram."]
+        ["monotonic_counter.", "histogram.", "gauge."]
             .iter()
             .any(|kind| word.starts_with(kind))
     };

@@ -34,7 +34,7 @@ const INTERNAL: [&str; 7] = [
     "unreachable!(",
 ];
 
-const SQL: [&str; 5] = ["CREATE", "DELETE", "INSERT", "SELECT", "UPDATE"];
+const SQL: [&str; 6] = ["CREATE", "DELETE", "INSERT", "SELECT", "UPDATE", "WITH"];
 
 fn page(tree: &Tree) -> String {
     let mut page = "# Messages\n\nThe errors, warnings, notices and screen texts in the sources of each crate. A test \
