@@ -362,6 +362,14 @@ impl Node {
         }
     }
 
+    /// Stops the handlers of these sessions.
+    pub(crate) fn end_sessions(&self, ended: &[SessionId]) {
+        let leased = self.leased.lock();
+        for call in leased.iter().filter(|it| ended.contains(&it.session)) {
+            call.stop.notify_one();
+        }
+    }
+
     pub(super) fn stop_lost(&self, lost: &[(CallId, u32)]) {
         let leased = self.leased.lock();
         for call in leased.iter().filter(|it| lost.contains(&it.taken)) {
@@ -373,9 +381,11 @@ impl Node {
 
 pub(super) struct LeasedCall {
     pub(super) taken: (CallId, u32),
+    /// Of a task, the owner.
+    pub(super) session: SessionId,
     request: [u8; 16],
     stop: Arc<Notify>,
-    pub(super) task: Option<(SessionId, WorkingTask)>,
+    pub(super) task: Option<WorkingTask>,
 }
 
 pub(super) struct LeaseGuard {
@@ -386,12 +396,12 @@ pub(super) struct LeaseGuard {
 impl LeaseGuard {
     pub(super) fn new(node: &Arc<Node>, standing: &CallRecord) -> Self {
         let stop = Arc::new(Notify::new());
-        let task = standing.task.clone();
         node.leased.lock().push(LeasedCall {
             taken: (standing.call, standing.epoch),
+            session: standing.session,
             request: standing.request(),
             stop: Arc::clone(&stop),
-            task: task.map(|task| (standing.session, task)),
+            task: standing.task.clone(),
         });
         Self {
             node: Arc::clone(node),

@@ -314,10 +314,10 @@ fn tell_changed(shared: &Shared, name: &str) {
 pub(super) async fn describe(shared: &Shared, node: &Node) {
     let mut news = Vec::new();
     for call in node.leased.lock().iter() {
-        if let Some((session, task)) = &call.task
+        if let Some(task) = &call.task
             && std::mem::take(&mut task.said.lock().is_new)
         {
-            news.push((call.taken, *session, task.clone()));
+            news.push((call.taken, call.session, task.clone()));
         }
     }
     for ((call, epoch), session, task) in news {

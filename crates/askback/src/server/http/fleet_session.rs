@@ -200,6 +200,7 @@ pub(super) async fn look_for_ends(sessions: Weak<Sessions>) {
             since = Some(now);
             if !ended.is_empty() {
                 sessions.end_members(&ended);
+                node.end_sessions(&ended);
             }
         }
     }

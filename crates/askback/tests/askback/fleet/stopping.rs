@@ -285,6 +285,24 @@ async fn a_call_that_is_cancelled_while_it_is_written_down_leaves_nothing() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_handler_stops_when_its_session_is_ended_at_any_process() {
+    for elsewhere in [false, true] {
+        let shared = Shared::new();
+        let (first, second) = (shared.node(), shared.node());
+        let session = open(&first).await;
+        let (_stream, question) = begin(&session, 1, "works").await;
+        session
+            .answer(&question, accept(json!({"name": "2"})))
+            .await;
+        sleep(Duration::from_secs(1)).await;
+        let deleting = if elsewhere { &second } else { &first };
+        assert_eq!(at(&session, deleting).delete().await.status, 204);
+        sleep(Duration::from_secs(120)).await;
+        assert_eq!(shared.bookings.load(Ordering::Relaxed), 0, "{elsewhere}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_handler_stops_when_its_call_is_cancelled_at_another_process() {
     let shared = Shared::new();
     let (first, second) = (shared.node(), shared.node());
