@@ -551,7 +551,9 @@ pub(in crate::server) async fn cancel(
         status: Some(&status_bytes),
         expires: status.created.saturating_add(ttl),
     };
-    let was_open = node.journal.finish(end).await.map_err(unavailable)?;
+    let max_wait = shared.limits().wire.request;
+    let finished = node.when_reachable(max_wait, || node.journal.finish(end));
+    let was_open = finished.await.map_err(unavailable)?;
     node.stop(call.0);
     if was_open {
         tell_changed(shared, name);
