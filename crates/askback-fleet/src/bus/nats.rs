@@ -41,25 +41,41 @@ impl NatsBus {
         let is_known = ["nats://", "tls://"].iter().any(|it| text.starts_with(it));
         // The parser's error may have a part of the password.
         let parsed = text.parse().ok().filter(|_| is_known);
-        let address = parsed.ok_or_else(|| {
+        let parsed = parsed.and_then(|it: ServerAddr| Some((without_user(&it)?, it)));
+        let (address, credentials) = parsed.ok_or_else(|| {
             StoreError::Bus(
                 "the address of NATS cannot be read: write nats://HOST:PORT or tls://HOST:PORT"
                     .into(),
             )
         })?;
         let subject = format!("askback.{}", super::channel_part(service));
-        let relay = Relay::start(Server { address, subject }).await?;
+        let server = Server {
+            address,
+            credentials,
+            subject,
+        };
+        let relay = Relay::start(server).await?;
         Ok(Self { relay })
     }
 }
 
+/// The address without the user and password, because the client library logs the address.
+fn without_user(address: &ServerAddr) -> Option<ServerAddr> {
+    let mut url = address.clone().into_inner();
+    url.set_password(None).ok()?;
+    url.set_username("").ok()?;
+    ServerAddr::from_url(url).ok()
+}
+
 struct Server {
     address: ServerAddr,
+    /// The address as it was given, with the user and password.
+    credentials: ServerAddr,
     subject: String,
 }
 
 impl Server {
-    /// Returns options with the user and password, or the token, of the address. The client library does not read them there.
+    /// Returns options with the user and password, or the token.
     fn authenticated(&self) -> Result<ConnectOptions, BusFailure> {
         let options = ConnectOptions::new();
         let decode = |text: &str| match percent_decode_str(text).decode_utf8() {
@@ -69,14 +85,16 @@ impl Server {
                 "the user or password in the address of NATS is not UTF-8".into(),
             )),
         };
-        Ok(match (self.address.username(), self.address.password()) {
-            (None, None) => options,
-            (Some(token), None) => options.token(decode(token)?),
-            (user, Some(password)) => {
-                let user = decode(user.unwrap_or_default())?;
-                options.user_and_password(user, decode(password)?)
-            }
-        })
+        Ok(
+            match (self.credentials.username(), self.credentials.password()) {
+                (None, None) => options,
+                (Some(token), None) => options.token(decode(token)?),
+                (user, Some(password)) => {
+                    let user = decode(user.unwrap_or_default())?;
+                    options.user_and_password(user, decode(password)?)
+                }
+            },
+        )
     }
 }
 

@@ -244,7 +244,16 @@ async fn nats_knows_who_connects() {
             let address = format!("nats://{who}127.0.0.1:{}", engine.port);
             NatsBus::connect(&Secret::new(address), "a").await
         };
+        let log = Log::default();
+        let listening = log.listen();
         connect(accepted).await.expect("it connects");
+        drop(listening);
+        // The client library logs where it connects.
+        let said = log.text();
+        assert!(said.contains(&engine.port.to_string()), "{said}");
+        for secret in ["p%40ss", "p@ss", "t%2Foken", "t/oken"] {
+            assert!(!said.contains(secret), "{said}");
+        }
         let error = connect(refused).await.expect_err("it is refused");
         let said = error.to_string();
         assert!(said.contains("user"), "{said}");
