@@ -19,7 +19,7 @@ use crate::{
 };
 
 /// How long one wait on the bus lasts before the process checks that its server still exists, and
-/// the pause after an error of the bus.
+/// the pause after an error of the bus or a gap.
 const LISTEN: Duration = Duration::from_secs(1);
 
 const HINT: &str = "bus hint";
@@ -145,11 +145,18 @@ pub(super) async fn listen(shared: Weak<Shared>) {
             Err(_) => continue,
         };
         cursor = Some(heard.cursor);
-        let Some(shared) = shared.upgrade() else {
-            return;
-        };
-        if let Some(node) = &shared.fleet {
-            take(&shared, node, heard);
+        let has_gap = heard.has_gap;
+        {
+            let Some(shared) = shared.upgrade() else {
+                return;
+            };
+            if let Some(node) = &shared.fleet {
+                take(&shared, node, heard);
+            }
+        }
+        if has_gap {
+            // Each gap makes all clients and readers look again, so many in a row count as one.
+            sleep(LISTEN).await;
         }
     }
 }
