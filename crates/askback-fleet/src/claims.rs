@@ -4,7 +4,7 @@ use askback::{
     journal::{Millis, StoreError},
     store::{
         Claim, ClaimRequest, FlowId, PutRequest,
-        share::{self, Eviction, OVERHEAD},
+        share::{self, OVERHEAD},
     },
 };
 use askback_sql::deadpool_postgres::Transaction;
@@ -156,6 +156,7 @@ pub(crate) async fn finish(
 pub(crate) async fn put(
     transaction: &Transaction<'_>,
     state: &PutRequest<'_>,
+    in_all: &TableBytes,
     max_bytes: usize,
 ) -> Result<(), Failure> {
     let lengthen = "UPDATE askback_states SET expires = greatest(expires, $2) WHERE id = $1";
@@ -165,27 +166,9 @@ pub(crate) async fn put(
     }
     purge(transaction, "askback_states", state.now).await?;
     let (owner, size) = (blob(state.owner.as_ref()), OVERHEAD + state.bytes.len());
-    loop {
-        let room = held(transaction, "askback_states", state.owner).await?;
-        let gone = match share::admit_state(room, size, max_bytes)? {
-            Eviction::None => break,
-            Eviction::OfOwner => {
-                let delete = "DELETE FROM askback_states WHERE id =
-                     (SELECT id FROM askback_states WHERE owner = $1 ORDER BY expires LIMIT 1)";
-                execute(transaction, delete, &[&owner]).await?
-            }
-            Eviction::OfLargest => {
-                let delete = "DELETE FROM askback_states WHERE id =
-                     (SELECT id FROM askback_states WHERE owner =
-                         (SELECT owner FROM askback_states GROUP BY owner ORDER BY sum(size) DESC LIMIT 1)
-                      ORDER BY expires LIMIT 1)";
-                execute(transaction, delete, &[]).await?
-            }
-        };
-        if gone == 0 {
-            break;
-        }
-    }
+    in_all
+        .make_room(transaction, state.owner, size, max_bytes)
+        .await?;
     let insert = "INSERT INTO askback_states (id, owner, expires, size, bytes) VALUES ($1, $2, $3, $4, $5)
          ON CONFLICT (id) DO UPDATE SET expires = greatest(askback_states.expires, excluded.expires)";
     execute(

@@ -11,7 +11,7 @@ use askback::{
         LogEvent, Millis, NodeId, ParkOutcome, ParkRequest, SessionId, SessionRequest, TakenCall,
         TaskState,
     },
-    store::share::{self, Eviction, OVERHEAD},
+    store::share::{self, OVERHEAD},
 };
 use askback_sql::deadpool_postgres::{GenericClient, Object, Transaction};
 
@@ -564,24 +564,26 @@ pub(crate) async fn note(
     transaction: &Transaction<'_>,
     session: &SessionRequest,
     note: &[u8],
+    in_all: &TableBytes,
     max_bytes: usize,
 ) -> Result<(), Failure> {
     let select = "SELECT ended_at IS NOT NULL FROM askback_sessions WHERE id = $1 FOR UPDATE";
     match row(transaction, select, &[&&session.session.0[..]]).await? {
         Some(row) if row.try_get(0)? => Ok(()),
-        _ => keep(transaction, session, Some(note), max_bytes).await,
+        _ => keep(transaction, session, Some(note), in_all, max_bytes).await,
     }
 }
 
 pub(crate) async fn end_session(
     transaction: &Transaction<'_>,
     session: &SessionRequest,
+    in_all: &TableBytes,
     max_bytes: usize,
 ) -> Result<(), Failure> {
     let delete = "DELETE FROM askback_calls WHERE id = ANY (ARRAY
          (SELECT id FROM askback_calls WHERE session = $1 ORDER BY id FOR UPDATE))";
     execute(transaction, delete, &[&&session.session.0[..]]).await?;
-    keep(transaction, session, None, max_bytes).await
+    keep(transaction, session, None, in_all, max_bytes).await
 }
 
 /// Stores the note of a session, or `None` if the session has ended. Removes older notes if there
@@ -590,31 +592,16 @@ async fn keep(
     transaction: &Transaction<'_>,
     session: &SessionRequest,
     note: Option<&[u8]>,
+    in_all: &TableBytes,
     max_bytes: usize,
 ) -> Result<(), Failure> {
     let (id, owner) = (&session.session.0[..], blob(session.owner.as_ref()));
     let delete = "DELETE FROM askback_sessions WHERE id = $1";
     execute(transaction, delete, &[&id]).await?;
     let size = OVERHEAD + note.map_or(0, <[u8]>::len);
-    loop {
-        let room = held(transaction, "askback_sessions", session.owner).await?;
-        let gone = match share::admit_state(room, size, max_bytes)? {
-            Eviction::None => break,
-            Eviction::OfOwner => {
-                let delete = "DELETE FROM askback_sessions WHERE id =
-                     (SELECT id FROM askback_sessions WHERE owner = $1 ORDER BY expires LIMIT 1)";
-                execute(transaction, delete, &[&owner]).await?
-            }
-            Eviction::OfLargest => {
-                let delete = "DELETE FROM askback_sessions WHERE id =
-                     (SELECT id FROM askback_sessions ORDER BY expires LIMIT 1)";
-                execute(transaction, delete, &[]).await?
-            }
-        };
-        if gone == 0 {
-            break;
-        }
-    }
+    in_all
+        .make_room(transaction, session.owner, size, max_bytes)
+        .await?;
     // Another process may have stored a note meanwhile. An ended session stays ended, whatever
     // notes follow.
     let insert = "INSERT INTO askback_sessions (id, owner, size, ended_at, note, expires)

@@ -40,6 +40,8 @@ pub struct PostgresStore {
     max_bytes: usize,
     call_bytes: TableBytes,
     commit_bytes: TableBytes,
+    session_bytes: TableBytes,
+    state_bytes: TableBytes,
 }
 
 askback_core::debug_only!(PostgresStore {});
@@ -72,6 +74,8 @@ impl PostgresStore {
             max_bytes,
             call_bytes: TableBytes::new("askback_calls"),
             commit_bytes: TableBytes::new("askback_commits"),
+            session_bytes: TableBytes::new("askback_sessions"),
+            state_bytes: TableBytes::new("askback_states"),
         })
     }
 }
@@ -207,7 +211,7 @@ impl Store for PostgresStore {
     }
 
     fn put<'a>(&'a self, state: PutRequest<'a>) -> StoreFuture<'a, ()> {
-        write!(self, transaction => claims::put(&transaction, &state, self.max_bytes))
+        write!(self, transaction => claims::put(&transaction, &state, &self.state_bytes, self.max_bytes))
     }
 
     fn get(&self, id: [u8; 32]) -> StoreFuture<'_, Option<Vec<u8>>> {
@@ -310,11 +314,11 @@ impl Journal for PostgresStore {
     }
 
     fn note<'a>(&'a self, session: SessionRequest, note: &'a [u8]) -> StoreFuture<'a, ()> {
-        write!(self, transaction => journal::note(&transaction, &session, note, self.max_bytes))
+        write!(self, transaction => journal::note(&transaction, &session, note, &self.session_bytes, self.max_bytes))
     }
 
     fn end_session(&self, session: SessionRequest) -> StoreFuture<'_, ()> {
-        write!(self, transaction => journal::end_session(&transaction, &session, self.max_bytes))
+        write!(self, transaction => journal::end_session(&transaction, &session, &self.session_bytes, self.max_bytes))
     }
 
     fn session(&self, session: SessionId) -> StoreFuture<'_, SessionNote> {

@@ -5,11 +5,14 @@ use std::{
     time::{Duration, Instant},
 };
 
-use askback::store::share::{self, StoredBytes};
+use askback::store::{
+    Owner,
+    share::{self, Eviction, StoredBytes},
+};
 
 use crate::{
     failure::Failure,
-    schema::{Statements, held},
+    schema::{Statements, Values, blob, execute, held, held_by},
 };
 
 /// How long a process relies on what it has read. Adding up the sizes takes time in proportion to the rows.
@@ -57,6 +60,52 @@ impl TableBytes {
         let bytes = held(client, self.table, None).await?.in_all;
         *self.last() = Some(Reading { bytes, read_at });
         Ok(has_room(bytes, size, max_bytes).then_some(bytes))
+    }
+
+    /// Removes rows until their owner and the table have room for one more of this size. Each row of the table has an id, an
+    /// owner, a size and the time at which it expires.
+    pub(crate) async fn make_room(
+        &self,
+        client: &impl Statements,
+        owner: Option<Owner>,
+        size: usize,
+        max_bytes: usize,
+    ) -> Result<(), Failure> {
+        let table = self.table;
+        let owner_column = blob(owner.as_ref());
+        let owners: Values<'_> = &[&owner_column];
+        let largest =
+            format!("(SELECT owner FROM {table} GROUP BY owner ORDER BY sum(size) DESC LIMIT 1)");
+        loop {
+            let room = match self.known(size, max_bytes) {
+                None => {
+                    let read_at = Instant::now();
+                    let room = held(client, table, owner).await?;
+                    let bytes = room.in_all;
+                    *self.last() = Some(Reading { bytes, read_at });
+                    room
+                }
+                Some(in_all) => StoredBytes {
+                    in_all,
+                    by_owner: held_by(client, table, owner).await?,
+                },
+            };
+            let (whose, values): (_, Values<'_>) = match share::admit_state(room, size, max_bytes)?
+            {
+                Eviction::None => break,
+                Eviction::OfOwner => ("$1", owners),
+                Eviction::OfLargest => (largest.as_str(), &[]),
+            };
+            let delete = format!(
+                "DELETE FROM {table} WHERE id =
+                     (SELECT id FROM {table} WHERE owner = {whose} ORDER BY expires LIMIT 1)"
+            );
+            if execute(client, &delete, values).await? == 0 {
+                break;
+            }
+        }
+        self.add(size);
+        Ok(())
     }
 
     pub(crate) fn add(&self, size: usize) {

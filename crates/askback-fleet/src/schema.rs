@@ -104,7 +104,7 @@ const TABLES: &str = "
 ";
 
 /// The values of a statement.
-type Values<'a> = &'a [&'a (dyn ToSql + Sync)];
+pub(crate) type Values<'a> = &'a [&'a (dyn ToSql + Sync)];
 
 /// Runs statements: on a connection of the pool or in its transaction, which prepare each statement once, or in the
 /// author's transaction, which may be on any connection.
@@ -190,6 +190,19 @@ pub(crate) async fn held(
         in_all: bytes(in_all),
         by_owner: owner.map(|_| bytes(of_owner)),
     })
+}
+
+/// Returns the bytes of an owner in a table.
+pub(crate) async fn held_by(
+    client: &impl Statements,
+    table: &str,
+    owner: Option<Owner>,
+) -> Result<Option<usize>, Failure> {
+    let Some(owner) = owner else { return Ok(None) };
+    let select = format!("SELECT coalesce(sum(size), 0)::bigint FROM {table} WHERE owner = $1");
+    let found = row(client, &select, &[&blob(Some(&owner))]).await?;
+    let bytes: i64 = found.map_or(Ok(0), |row| row.try_get(0))?;
+    Ok(Some(usize::try_from(bytes).unwrap_or(0)))
 }
 
 /// PostgreSQL's integers are signed. A time that does not fit is treated as never.
