@@ -130,7 +130,7 @@ http {{
         location / {{
             proxy_pass http://travel;
             proxy_http_version 1.1;
-            proxy_set_header Connection \"\";
+            proxy_set_header Connection close;
             proxy_set_header Host $http_host;
             proxy_buffering off;
             proxy_connect_timeout 1s;
