@@ -1,10 +1,16 @@
 //! Changes in one process that concern clients of other processes.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
+};
 
 use askback::{
     Change, Fleet, Principal, Revision, Server,
-    journal::{Bus as _, CallId, Topic},
+    journal::{Bus, CallId, HeardHints, StoreFuture, Topic},
     limits::Limits,
 };
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
@@ -244,4 +250,47 @@ async fn a_subscription_is_kept_alive_while_the_journal_is_slow() {
     }
     assert_eq!(changes, 1);
     assert!(signs >= 9, "{signs}");
+}
+
+/// A bus that has lost hints whenever it is asked. Counts how often that is.
+#[derive(Clone, Default)]
+struct LossyBus(Arc<AtomicU64>);
+
+impl Bus for LossyBus {
+    fn publish(&self, _: Topic, _: &[u8]) {}
+
+    fn hear(&self, _: Option<u64>) -> StoreFuture<'_, HeardHints> {
+        Box::pin(async {
+            let cursor = self.0.fetch_add(1, Ordering::Relaxed);
+            if cursor >= 1000 {
+                std::future::pending::<()>().await;
+            }
+            Ok(HeardHints {
+                hints: Vec::new(),
+                cursor,
+                has_gap: true,
+            })
+        })
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn gaps_in_a_row_count_as_one_a_second() {
+    let (shared, bus) = (Shared::new(), LossyBus::default());
+    let line = JournalLine::new(&shared.journal);
+    let fleet = Fleet::new(line.clone()).bus(bus.clone());
+    let server = shared.builder(&line).fleet(fleet).build();
+    let session = open(&Client::of(&server.expect("the server is whole"))).await;
+    let mut stream = session.listen().await;
+    let mut changes = 0;
+    let hearing = async {
+        while stream.told().await.is_some() {
+            changes += 1;
+        }
+    };
+    let over = tokio::time::timeout(Duration::from_secs(10), hearing).await;
+    assert!(over.is_err(), "the stream has ended");
+    let gaps = bus.0.load(Ordering::Relaxed);
+    assert!((5..=15).contains(&gaps), "{gaps}");
+    assert!(changes > 0);
 }
