@@ -56,8 +56,9 @@ impl Drop for RedisCallCounter {
 }
 
 impl RedisCallCounter {
-    /// Connects to a Redis server, as `redis://USER:PASSWORD@HOST:PORT` or `rediss://…`, as [`RedisBus::connect`](crate::RedisBus::connect) does. Not
-    /// to a cluster, whose nodes have a part of the keys each.
+    /// Connects to a Redis server, as `redis://USER:PASSWORD@HOST:PORT` or `rediss://…`. For TLS, what is written at
+    /// [`RedisBus::connect`](crate::RedisBus::connect) counts here, too. A cluster will not do: each of its nodes has a part of
+    /// the keys.
     ///
     /// All processes of a fleet must use the same `service`. Two fleets that share a Redis server must use different
     /// ones. The user needs the commands `EVAL`, `TIME`, `GET` and `SET`.
