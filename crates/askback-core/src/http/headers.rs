@@ -41,10 +41,6 @@ pub struct BodySummary<'a> {
 #[error("the header holds invalid characters or invalid base64")]
 pub struct HeaderDecodeError;
 
-const LENGTH_OF_VERSION: usize = PROTOCOL_VERSION.len();
-const LENGTH_OF_METHOD: usize = METHOD.len();
-const LENGTH_OF_NAME: usize = NAME.len();
-
 impl<'a> MirroredHeaders<'a> {
     /// Picks these headers out of all headers of a request, ignoring the case of their names.
     ///
@@ -54,15 +50,18 @@ impl<'a> MirroredHeaders<'a> {
     pub fn of(headers: impl IntoIterator<Item = (&'a str, &'a [u8])>) -> Result<Self, Mismatch> {
         let mut mirrored = Self::default();
         for (name, value) in headers {
-            // Each has a length of its own, and most programs and libraries write it in small letters.
-            let (expected, held, shown) = match name.len() {
-                LENGTH_OF_VERSION => (PROTOCOL_VERSION, &mut mirrored.version, VERSION_SHOWN),
-                LENGTH_OF_METHOD => (METHOD, &mut mirrored.method, METHOD_SHOWN),
-                LENGTH_OF_NAME => (NAME, &mut mirrored.name, NAME_SHOWN),
-                _ => continue,
+            // Most clients write them in small letters, and to compare those is quicker.
+            let is = |expected| name == expected || name.eq_ignore_ascii_case(expected);
+            let (held, shown) = if is(PROTOCOL_VERSION) {
+                (&mut mirrored.version, VERSION_SHOWN)
+            } else if is(METHOD) {
+                (&mut mirrored.method, METHOD_SHOWN)
+            } else if is(NAME) {
+                (&mut mirrored.name, NAME_SHOWN)
+            } else {
+                continue;
             };
-            let is_it = name == expected || name.eq_ignore_ascii_case(expected);
-            if is_it && held.replace(value).is_some() {
+            if held.replace(value).is_some() {
                 return Err(Mismatch::Repeated(shown.into()));
             }
         }

@@ -24,10 +24,6 @@ const RENEW: Duration = Duration::from_secs(60);
 /// How long a note says which keys the fleet has. Afterwards, processes with other keys may begin another fleet.
 const TTL: Duration = Duration::from_secs(180);
 
-/// How far the clock of another process may be ahead. A lease is renewed when it has seven seconds left, and one whose end
-/// has passed is taken.
-const MAX_AHEAD: Duration = Duration::from_secs(3);
-
 /// A note that each process of a fleet can open.
 #[derive(Serialize, Deserialize)]
 struct KeyNote {
@@ -51,15 +47,6 @@ pub(in crate::server) async fn are_shared(
         // Perhaps its fleet is gone.
         node.heard(node.journal.purge(now).await)?;
         note = read().await?;
-    }
-    if let Some(Some(note)) = &note {
-        let ahead = Duration::from_millis(note.written.saturating_sub(now));
-        if ahead > MAX_AHEAD {
-            tracing::error!(
-                "the clock of another process of the fleet is {ahead:?} ahead of this one's: it takes calls whose \
-                 handler still runs. Set the clocks of all machines by NTP"
-            );
-        }
     }
     let (are_shared, is_due) = match note {
         None => (true, true),

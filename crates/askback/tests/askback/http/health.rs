@@ -9,7 +9,7 @@ use std::{
 };
 
 use askback::{
-    Clock, Fleet, ServerBuilder, SystemClock,
+    Fleet, ServerBuilder,
     journal::{Bus, HeardHints, Topic},
     keys::{Key, KeyRing, KeySource},
     store::{
@@ -23,10 +23,7 @@ use super::{
     Stage,
     serving::{Serving, calling},
 };
-use crate::{
-    fleet::memory::{self, MemoryBus},
-    log::Log,
-};
+use crate::fleet::memory::{self, MemoryBus};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Standing {
@@ -259,33 +256,6 @@ async fn a_process_with_other_keys_than_its_fleet_is_not_ready() {
             ),
         };
         assert!(said.starts_with(want.0) && said.ends_with(want.1), "{said}");
-    }
-}
-
-/// A clock that is ahead by so many milliseconds.
-struct ClockAhead(Millis);
-
-impl Clock for ClockAhead {
-    fn now(&self) -> Millis {
-        SystemClock.now() + self.0
-    }
-}
-
-#[tokio::test]
-async fn a_process_tells_that_the_clock_of_another_is_ahead() {
-    for (ahead, is_told) in [(0, false), (1_000, false), (9_000, true)] {
-        let journal = memory::journal();
-        let process = async |ahead| {
-            let ring = KeyRing::new(Key::new(&[1; 32]));
-            serving(with_keys(&journal, ring).clock(ClockAhead(ahead))).await
-        };
-        process(ahead).await.says(request("GET /readyz")).await;
-        let log = Log::default();
-        let _listening = log.listen();
-        let said = process(0).await.says(request("GET /readyz")).await;
-        assert!(said.starts_with("HTTP/1.1 200"), "{said}");
-        let said = log.text();
-        assert_eq!(said.contains("ahead of this one's"), is_told, "{said}");
     }
 }
 
