@@ -42,7 +42,7 @@ impl NatsBus {
         // The parser's error may have a part of the password.
         let parsed = text.parse().ok().filter(|_| is_known);
         let parsed = parsed.and_then(|it: ServerAddr| Some((without_user(&it)?, it)));
-        let (address, credentials) = parsed.ok_or_else(|| {
+        let (host, address) = parsed.ok_or_else(|| {
             StoreError::Bus(
                 "the address of NATS cannot be read: write nats://HOST:PORT or tls://HOST:PORT"
                     .into(),
@@ -51,7 +51,7 @@ impl NatsBus {
         let subject = format!("askback.{}", super::channel_part(service));
         let server = Server {
             address,
-            credentials,
+            host,
             subject,
         };
         let relay = Relay::start(server).await?;
@@ -59,7 +59,7 @@ impl NatsBus {
     }
 }
 
-/// The address without the user and password, because the client library logs the address.
+/// Removes the user and password, because the client library logs where it connects.
 fn without_user(address: &ServerAddr) -> Option<ServerAddr> {
     let mut url = address.clone().into_inner();
     url.set_password(None).ok()?;
@@ -69,8 +69,8 @@ fn without_user(address: &ServerAddr) -> Option<ServerAddr> {
 
 struct Server {
     address: ServerAddr,
-    /// The address as it was given, with the user and password.
-    credentials: ServerAddr,
+    /// The address without the user and password.
+    host: ServerAddr,
     subject: String,
 }
 
@@ -85,16 +85,14 @@ impl Server {
                 "the user or password in the address of NATS is not UTF-8".into(),
             )),
         };
-        Ok(
-            match (self.credentials.username(), self.credentials.password()) {
-                (None, None) => options,
-                (Some(token), None) => options.token(decode(token)?),
-                (user, Some(password)) => {
-                    let user = decode(user.unwrap_or_default())?;
-                    options.user_and_password(user, decode(password)?)
-                }
-            },
-        )
+        Ok(match (self.address.username(), self.address.password()) {
+            (None, None) => options,
+            (Some(token), None) => options.token(decode(token)?),
+            (user, Some(password)) => {
+                let user = decode(user.unwrap_or_default())?;
+                options.user_and_password(user, decode(password)?)
+            }
+        })
     }
 }
 
@@ -154,7 +152,7 @@ impl Engine for Server {
                 }
                 std::future::ready(())
             });
-        let client = options.connect(&self.address).await.map_err(|error| {
+        let client = options.connect(&self.host).await.map_err(|error| {
             let kind = match error.kind() {
                 ConnectErrorKind::Dns
                 | ConnectErrorKind::TimedOut

@@ -146,14 +146,13 @@ pub(super) async fn listen(shared: Weak<Shared>) {
         };
         cursor = Some(heard.cursor);
         let has_gap = heard.has_gap;
-        {
-            let Some(shared) = shared.upgrade() else {
-                return;
-            };
-            if let Some(node) = &shared.fleet {
-                take(&shared, node, heard);
-            }
+        let Some(shared) = shared.upgrade() else {
+            return;
+        };
+        if let Some(node) = &shared.fleet {
+            take(&shared, node, heard);
         }
+        drop(shared);
         if has_gap {
             // Each gap makes all clients and readers look again, so many in a row count as one.
             sleep(LISTEN).await;
