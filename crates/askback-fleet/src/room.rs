@@ -12,7 +12,7 @@ use askback::store::{
 
 use crate::{
     failure::Failure,
-    schema::{Statements, Values, blob, execute, held, held_by},
+    schema::{Statements, blob, execute, held, held_by},
 };
 
 /// How long a process relies on what it has read. Adding up the sizes takes time in proportion to the rows.
@@ -56,10 +56,21 @@ impl TableBytes {
         size: usize,
         max_bytes: usize,
     ) -> Result<Option<usize>, Failure> {
-        let read_at = Instant::now();
-        let bytes = held(client, self.table, None).await?.in_all;
-        *self.last() = Some(Reading { bytes, read_at });
+        let bytes = self.held(client, None).await?.in_all;
         Ok(has_room(bytes, size, max_bytes).then_some(bytes))
+    }
+
+    /// Reads the bytes in the table, in all and of an owner.
+    async fn held(
+        &self,
+        client: &impl Statements,
+        owner: Option<Owner>,
+    ) -> Result<StoredBytes, Failure> {
+        let read_at = Instant::now();
+        let stored = held(client, self.table, owner).await?;
+        let bytes = stored.in_all;
+        *self.last() = Some(Reading { bytes, read_at });
+        Ok(stored)
     }
 
     /// Removes rows until their owner and the table have room for one more of this size. Each row of the table has an id, an
@@ -72,35 +83,34 @@ impl TableBytes {
         max_bytes: usize,
     ) -> Result<(), Failure> {
         let table = self.table;
-        let owner_column = blob(owner.as_ref());
-        let owners: Values<'_> = &[&owner_column];
-        let largest =
-            format!("(SELECT owner FROM {table} GROUP BY owner ORDER BY sum(size) DESC LIMIT 1)");
         loop {
             let room = match self.known(size, max_bytes) {
-                None => {
-                    let read_at = Instant::now();
-                    let room = held(client, table, owner).await?;
-                    let bytes = room.in_all;
-                    *self.last() = Some(Reading { bytes, read_at });
-                    room
-                }
+                None => self.held(client, owner).await?,
                 Some(in_all) => StoredBytes {
                     in_all,
                     by_owner: held_by(client, table, owner).await?,
                 },
             };
-            let (whose, values): (_, Values<'_>) = match share::admit_state(room, size, max_bytes)?
-            {
+            let gone = match share::admit_state(room, size, max_bytes)? {
                 Eviction::None => break,
-                Eviction::OfOwner => ("$1", owners),
-                Eviction::OfLargest => (largest.as_str(), &[]),
+                Eviction::OfOwner => {
+                    let delete = format!(
+                        "DELETE FROM {table} WHERE id =
+                             (SELECT id FROM {table} WHERE owner = $1 ORDER BY expires LIMIT 1)"
+                    );
+                    execute(client, &delete, &[&blob(owner.as_ref())]).await?
+                }
+                Eviction::OfLargest => {
+                    let delete = format!(
+                        "DELETE FROM {table} WHERE id =
+                             (SELECT id FROM {table} WHERE owner =
+                                 (SELECT owner FROM {table} GROUP BY owner ORDER BY sum(size) DESC LIMIT 1)
+                              ORDER BY expires LIMIT 1)"
+                    );
+                    execute(client, &delete, &[]).await?
+                }
             };
-            let delete = format!(
-                "DELETE FROM {table} WHERE id =
-                     (SELECT id FROM {table} WHERE owner = {whose} ORDER BY expires LIMIT 1)"
-            );
-            if execute(client, &delete, values).await? == 0 {
+            if gone == 0 {
                 break;
             }
         }

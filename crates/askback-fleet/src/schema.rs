@@ -104,7 +104,7 @@ const TABLES: &str = "
 ";
 
 /// The values of a statement.
-pub(crate) type Values<'a> = &'a [&'a (dyn ToSql + Sync)];
+type Values<'a> = &'a [&'a (dyn ToSql + Sync)];
 
 /// Runs statements: on a connection of the pool or in its transaction, which prepare each statement once, or in the
 /// author's transaction, which may be on any connection.
