@@ -620,29 +620,31 @@ async fn keep(
     Ok(())
 }
 
-/// Notes that a process serves, and counts those that do.
+/// Notes that a process serves. Returns how many do, and the time by the clock of PostgreSQL.
 pub(crate) async fn announce(
     client: &impl GenericClient,
     process: NodeId,
     until: Millis,
     now: Millis,
-) -> Result<u64, Failure> {
+) -> Result<(u64, Millis), Failure> {
     // The count does not see the row that the statement writes.
     let insert = "WITH written AS (
             INSERT INTO askback_processes (id, expires) VALUES ($1, $2)
             ON CONFLICT (id) DO UPDATE SET expires = excluded.expires)
-         SELECT count(*) FROM askback_processes WHERE expires > $3 AND id <> $1";
+         SELECT count(*), (extract(epoch FROM clock_timestamp()) * 1000)::bigint
+         FROM askback_processes WHERE expires > $3 AND id <> $1";
     let found = row(
         client,
         insert,
         &[&&process.0[..], &integer(until), &integer(now)],
     )
     .await?;
-    let others: i64 = match found {
-        Some(row) => row.try_get(0)?,
-        None => 0,
+    let (others, time): (i64, i64) = match found {
+        Some(row) => (row.try_get(0)?, row.try_get(1)?),
+        None => (0, 0),
     };
-    Ok(u64::try_from(others).unwrap_or(0).saturating_add(1))
+    let unsigned = |number| u64::try_from(number).unwrap_or(0);
+    Ok((unsigned(others).saturating_add(1), unsigned(time)))
 }
 
 pub(crate) async fn purge(transaction: &Transaction<'_>, now: Millis) -> Result<usize, Failure> {

@@ -1,6 +1,9 @@
 //! The store and the journal: a statement or a transaction for each method.
 
-use std::time::Duration;
+use std::{
+    sync::atomic::{AtomicBool, Ordering},
+    time::Duration,
+};
 
 use askback::{
     journal::{
@@ -42,6 +45,7 @@ pub struct PostgresStore {
     commit_bytes: TableBytes,
     session_bytes: TableBytes,
     state_bytes: TableBytes,
+    clock_differs: AtomicBool,
 }
 
 askback_core::debug_only!(PostgresStore {});
@@ -76,7 +80,37 @@ impl PostgresStore {
             commit_bytes: TableBytes::new("askback_commits"),
             session_bytes: TableBytes::new("askback_sessions"),
             state_bytes: TableBytes::new("askback_states"),
+            clock_differs: AtomicBool::new(false),
         })
+    }
+}
+
+/// How far the clock of a process may differ from PostgreSQL's. A lease is renewed when it has seven seconds left, and another
+/// process takes a call whose lease is over by its own clock.
+const MAX_CLOCK_DIFFERENCE: Duration = Duration::from_secs(3);
+
+impl PostgresStore {
+    /// Logs an error if the clock of this process differs from PostgreSQL's. `now` is the time at which it was asked, and
+    /// `time` its answer, some time within `elapsed`.
+    fn compare_clocks(&self, now: Millis, elapsed: Duration, time: Millis) {
+        let asked = Duration::from_millis(now);
+        let time = Duration::from_millis(time);
+        let ahead = asked.saturating_sub(time);
+        let behind = time.saturating_sub(asked + elapsed);
+        let differs = ahead.max(behind) > MAX_CLOCK_DIFFERENCE;
+        let differed = self.clock_differs.swap(differs, Ordering::Relaxed);
+        if differs && !differed {
+            let place = if behind.is_zero() {
+                "ahead of"
+            } else {
+                "behind"
+            };
+            tracing::error!(
+                "the clock of this process is {:?} {place} PostgreSQL's: a handler may run at two processes at once. Set \
+                 the clocks of all machines by NTP",
+                ahead.max(behind)
+            );
+        }
     }
 }
 
@@ -346,7 +380,12 @@ impl Journal for PostgresStore {
     }
 
     fn announce(&self, process: NodeId, until: Millis, now: Millis) -> StoreFuture<'_, u64> {
-        within!(self, [] connection => journal::announce(&connection, process, until, now).await)
+        let begun = Instant::now();
+        within!(self, [] connection => {
+            let (processes, time) = journal::announce(&connection, process, until, now).await?;
+            self.compare_clocks(now, begun.elapsed(), time);
+            Ok(processes)
+        })
     }
 
     fn purge(&self, now: Millis) -> StoreFuture<'_, usize> {

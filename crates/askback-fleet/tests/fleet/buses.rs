@@ -116,7 +116,7 @@ async fn a_restart_of_redis_is_a_gap() {
 
 const ADDRESS: &str = "ASKBACK_TEST_REDIS";
 
-/// What a process of its own does, because a process reads the authorities that it trusts from its environment.
+/// A process reads from its environment which authorities it trusts, so this needs one of its own.
 #[tokio::test]
 #[ignore = "it is started by another test"]
 async fn in_a_process_of_its_own_redis_is_reached_by_tls() {

@@ -3,6 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use askback::{
+    Clock, SystemClock,
     journal::{
         AnswerOutcome, AnswerRequest, CallId, FinishRequest, Journal, Lease, NodeId, ParkOutcome,
         ParkRequest, SessionId, StoreError,
@@ -16,7 +17,7 @@ use tokio::{
     time::{sleep, timeout},
 };
 
-use crate::{cluster::Cluster, connect, place};
+use crate::{cluster::Cluster, connect, log::Log, place};
 
 const CALL: CallId = CallId([1; 16]);
 const SESSION: SessionId = SessionId([2; 16]);
@@ -341,4 +342,37 @@ async fn a_refused_user_is_not_repeated() {
         .expect_err("it is refused");
     assert!(matches!(error, StoreError::Failed(_)), "{error}");
     assert!(error.to_string().contains("refuses the user"), "{error}");
+}
+
+#[tokio::test]
+async fn a_clock_that_differs_from_that_of_postgres_is_an_error() {
+    let Some(cluster) = Cluster::join() else {
+        return;
+    };
+    let store = connect(&place(&cluster), 1 << 20).await;
+    for (difference, is_told) in [
+        (0, None),
+        (2_000, None),
+        (-2_000, None),
+        (9_000, Some("ahead of PostgreSQL's")),
+        (9_000, None),
+        (0, None),
+        (-9_000, Some("behind PostgreSQL's")),
+    ] {
+        let log = Log::default();
+        let listening = log.listen();
+        let now = SystemClock.now().saturating_add_signed(difference);
+        store
+            .announce(NodeId([4; 8]), now + 15_000, now)
+            .await
+            .expect("it is noted");
+        drop(listening);
+        let said = log.text();
+        assert_eq!(
+            said.contains("the clock of this process"),
+            is_told.is_some(),
+            "{said}"
+        );
+        assert!(said.contains(is_told.unwrap_or_default()), "{said}");
+    }
 }

@@ -294,7 +294,8 @@ async fn a_handler_stops_when_its_session_is_ended_at_any_process() {
         session
             .answer(&question, accept(json!({"name": "2"})))
             .await;
-        sleep(Duration::from_secs(1)).await;
+        // Half a second before it would commit.
+        sleep(Duration::from_millis(1500)).await;
         let deleting = if elsewhere { &second } else { &first };
         assert_eq!(at(&session, deleting).delete().await.status, 204);
         sleep(Duration::from_secs(120)).await;
