@@ -66,7 +66,8 @@ pub(crate) fn redis_failure(error: RedisError) -> StoreError {
         let why = "check the user and the password in its address, and what the user may do";
         return StoreError::Failed(format!("Redis refuses the user ({error}): {why}").into());
     }
-    let why = "check that it runs, its address and user";
+    let why = "check that it runs, its address and user, and for TLS its certificate (SSL_CERT_FILE names a file of \
+               authorities)";
     StoreError::Unreachable(format!("Redis cannot be reached ({error}): {why}").into())
 }
 
