@@ -9,10 +9,13 @@ type Place<'a> = (&'a str, &'a str, &'a str, fn(&str) -> Vec<&str>);
 
 const END: &str = "\0";
 
+/// The help of `--answers`.
+const ANSWERS: &str = "crates/askback-cli/src/commands/call.rs";
+
 const RULES: &str = "crates/askback-check/src/rules.rs";
 
 /// The places of each list, the code first.
-const LISTS: [&[Place<'_>]; 8] = [
+const LISTS: [&[Place<'_>]; 10] = [
     // The members of a server in `mcp.json`.
     &[
         (
@@ -95,6 +98,40 @@ const LISTS: [&[Place<'_>]; 8] = [
             "| member | fits |",
             "\n\n",
             first_cells,
+        ),
+        (ANSWERS, "Members of when:", ".", outside_parentheses),
+    ],
+    // The members of a rule of an answers file.
+    &[
+        (
+            "crates/askback-host/src/script/read.rs",
+            "\nstruct RuleText",
+            "\n}",
+            fields,
+        ),
+        (
+            "docs/guide/answers.md",
+            "## How it answers",
+            "\nA reply",
+            |table| {
+                let when = ["when"].into_iter();
+                let cells = first_cells(table).into_iter();
+                when.chain(cells.filter_map(|cell| cell.split(':').next()))
+                    .collect()
+            },
+        ),
+        (ANSWERS, "Members of a rule:", ".", outside_parentheses),
+    ],
+    // The members of the JSON of `check`.
+    &[
+        ("crates/askback-check/src/report.rs", "", END, |text| {
+            between(text, "\n            \"", "\":")
+        }),
+        (
+            "docs/guide/checking-a-server.md",
+            "The JSON has",
+            "\n\n",
+            in_backticks,
         ),
     ],
     // The presets for third parties.
@@ -198,6 +235,13 @@ fn quoted(text: &str) -> Vec<&str> {
 
 fn in_backticks(text: &str) -> Vec<&str> {
     text.split('`').skip(1).step_by(2).collect()
+}
+
+/// The entries of a list in prose, without their explanations.
+fn outside_parentheses(text: &str) -> Vec<&str> {
+    let outside = text.split(['(', ')']).step_by(2);
+    let words = outside.flat_map(|text| text.split([',', ' ', '\n', '\\']));
+    words.filter(|word| !word.is_empty()).collect()
 }
 
 fn between<'a>(text: &'a str, before: &str, after: &str) -> Vec<&'a str> {

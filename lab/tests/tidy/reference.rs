@@ -29,20 +29,55 @@ const TYPES: [&str; 3] = ["Ctx", "ServerBuilder", "Client"];
 /// The macro that generates the description methods.
 const DESCRIBED: &str = "crates/askback/src/server/described.rs";
 
-fn attributes(tree: &Tree) -> Vec<Problem> {
+/// The attributes in the docs of the macros: the file that parses them, and the column of the table. In the order of the
+/// tables.
+const DOCUMENTED: [(&str, usize); 4] = [
+    ("form/attributes.rs", 2),
+    ("attribute/tool.rs", 1),
+    ("attribute/prompt.rs", 1),
+    ("attribute/resource.rs", 1),
+];
+
+/// The lists of attributes that a file parses. The error for an unknown attribute has all of them.
+fn parsed<'a>(tree: &'a Tree, file: &str) -> Vec<BTreeSet<&'a str>> {
+    let code = tree.get(&format!("{MACROS}{file}")).unwrap_or_default();
+    let lists = code.split("Err(unknown(").skip(1);
+    let lists = lists.map(|list| names(list.split("))").next().unwrap_or_default()));
+    lists.collect()
+}
+
+/// Finds attributes that the docs of the macros omit or invent.
+fn documented(tree: &Tree) -> Vec<Problem> {
+    let docs = tree.get(&format!("{MACROS}lib.rs")).unwrap_or_default();
+    let tables = docs.split("\n/// |---|").skip(1);
     let mut problems = Vec::new();
+    for ((file, column), table) in DOCUMENTED.into_iter().zip(tables) {
+        let rows = table
+            .lines()
+            .skip(1)
+            .take_while(|line| line.starts_with("/// |"));
+        let cells = rows.filter_map(|row| row.split(" | ").nth(column - 1));
+        let shown = cells.flat_map(names).collect();
+        let there = parsed(tree, file).into_iter().flatten().collect();
+        problems.extend(compare(
+            &there,
+            &shown,
+            &format!("{MACROS}lib.rs: the table of {file}"),
+        ));
+    }
+    problems
+}
+
+fn attributes(tree: &Tree) -> Vec<Problem> {
+    let mut problems = documented(tree);
     for (file, sections) in ATTRIBUTES {
-        let code = tree.get(&format!("{MACROS}{file}")).unwrap_or_default();
-        // The error for an unknown attribute lists all of them.
-        let lists = code.split("Err(unknown(").skip(1);
-        let lists: Vec<_> = lists
-            .map(|list| names(list.split("))").next().unwrap_or_default()))
-            .collect();
+        let lists = parsed(tree, file);
         if lists.len() != sections.len() {
             problems.push(format!("{file} has {} lists of attributes", lists.len()));
         }
         for (list, section) in lists.iter().zip(sections) {
-            problems.extend(compare(list, &rows(tree, section), section));
+            let shown = rows(tree, section);
+            problems.extend(compare(list, &shown, &format!("{PAGE}: {section}")));
         }
     }
     problems
@@ -60,7 +95,8 @@ fn methods(tree: &Tree, of: &str) -> Vec<Problem> {
         }
     }
     let section = format!("## `{of}`");
-    compare(&methods, &rows(tree, &section), &section)
+    let shown = rows(tree, &section);
+    compare(&methods, &shown, &format!("{PAGE}: {section}"))
 }
 
 fn public(code: &str) -> impl Iterator<Item = &str> {
@@ -75,8 +111,8 @@ fn compare(there: &BTreeSet<&str>, shown: &BTreeSet<&str>, section: &str) -> Vec
     let missing = there.difference(shown);
     let made_up = shown.difference(there);
     missing
-        .map(|name| format!("{PAGE}: {section} leaves out {name}"))
-        .chain(made_up.map(|name| format!("{PAGE}: {section} has {name}, which there is not")))
+        .map(|name| format!("{section} leaves out {name}"))
+        .chain(made_up.map(|name| format!("{section} has {name}, which there is not")))
         .collect()
 }
 
@@ -109,13 +145,18 @@ fn the_reference_has_every_attribute() {
     let code = error("`name`, \\\n `title` and `uri`");
     let page = "## `#[tool]`\n\n| attribute | |\n| `name = \"a\"`, `title` | `x` |\n| `uri` | |\n\
                 ## `#[prompt]`\n| `name` | |\n## `#[resource]`\n| `name`, `title`, `size` | |\n";
+    let docs = "\n/// | on | attribute |\n/// |---|---|\n/// | field | `min = 1` |\n///\n/// `name`\n\
+                \n/// |---|---|\n/// | `name`, `title` | `x` |\n";
     let bad = Tree::of([
+        ("crates/askback-macros/src/lib.rs", docs),
         ("crates/askback-macros/src/attribute/tool.rs", &*code),
         ("crates/askback-macros/src/attribute/prompt.rs", &*code),
         ("crates/askback-macros/src/attribute/resource.rs", &*code),
         (PAGE, page),
     ]);
     let wanted = [
+        "the table of form/attributes.rs has min",
+        "the table of attribute/tool.rs leaves out uri",
         "`#[prompt]` leaves out title",
         "`#[prompt]` leaves out uri",
         "`#[resource]` leaves out uri",

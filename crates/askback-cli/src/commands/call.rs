@@ -38,10 +38,12 @@ sampling:
   - reply: Take the 08:10.
 roots: [./plans]       # seen from where the file lies
 
-A rule may ask for any of server (the name you gave it), tool, prompt, key, mode (form, url), host \
-(of a link), message (a part of it, or {regex: pattern}), fields (with only: true beside it, no others), \
-tools (that a model is offered). It may wait (after), answer by turns (times, then), say that a no is expected (expected: true), and how often it is asked (asked). The guide on \
-answers files has all of it.";
+Members of a rule: when, accept, decline, cancel, reply (for a model), reason (of a decline), expected (true: the \
+no is what you test), after (how long it waits), times, then (the answers after this one).
+Members of when: server (the name you gave it), tool, prompt, key, mode (form, url), host (of a link), message (a \
+part of it, or {regex: pattern}), fields, only (true: no other fields), tools (that a model is offered).
+
+The guide on answers files has all of it.";
 
 pub const EXIT_CODES: &str = "\
 0    done

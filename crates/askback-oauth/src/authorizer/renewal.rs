@@ -13,7 +13,8 @@ use crate::{
     token::{WHAT, granted, refresh},
 };
 
-/// Tokens are renewed this many seconds before they expire.
+/// Tokens are renewed this many seconds before they expire. The vault of `askback-connect` has its own margin in its
+/// settings.
 const MARGIN: u64 = 60;
 /// After a failed early renewal, the pause before the next attempt, in seconds.
 const PAUSE: u64 = 30;

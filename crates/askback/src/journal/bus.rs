@@ -31,6 +31,8 @@ pub struct HeardHints {
 /// A bus may lose a hint, which only delays the work, and a process may receive its own hints. A hint has at most
 /// [`MAX_HINT_BYTES`]; confidential data in it is sealed.
 ///
+/// A bus does not count or log what it hears: it reports it in [`HeardHints`], and the process that serves counts it.
+///
 /// [`SqliteStore`](crate::store::SqliteStore) is a bus for the processes of one machine. It does not pass on hints about
 /// calls, because the processes read the logs of calls as often as they read hints.
 pub trait Bus: Send + Sync {
