@@ -39,10 +39,9 @@ use askback_host::{
 };
 use askback_host::{relay::Relay, script::Script, signals::Held, text::given, words};
 
-use clap::ValueEnum as _;
 use serde::Deserialize;
 
-use self::bundle::Bundle;
+use self::{bundle::Bundle, policy::Options};
 use super::{note, serve::termination};
 use crate::{
     environment,
@@ -50,8 +49,6 @@ use crate::{
     known_clients::KnownClient,
     locate::TargetArgs,
     older::{self, now},
-    seconds::seconds,
-    servers::HOLD,
     session::{self, SessionArgs, prepare},
     sign_in::SignInArgs,
     target::{Reach, Target},
@@ -109,19 +106,8 @@ pub struct WrapArgs {
     /// With --bundle: pack the files of the server from this folder
     #[arg(long, value_name = "FOLDER", requires = "bundle")]
     folder: Option<PathBuf>,
-    /// Answer questions from this file, YAML or JSON
-    #[arg(long, value_name = "FILE")]
-    answers: Option<PathBuf>,
-    /// Who asks the person: the client whenever it can (client), the client unless it is known not to show the question (auto), or always askback (here) [default: auto]
-    #[arg(long, value_name = "WHO", value_enum)]
-    ask: Option<Ask>,
-    /// Give a call back to the client after this long, if its question still waits here [default: depends on the client]
-    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
-    hold: Option<u64>,
-    /// How the user learns that a question waits: a page opens in the browser, or else a desktop notice (browser);
-    /// only the notice (notice); only standard error (none) [default: browser]
-    #[arg(long, value_name = "HOW", value_enum)]
-    show: Option<Show>,
+    #[command(flatten)]
+    options: Options,
     /// The file with options for each server [default: askback/wrap.toml in the user's settings folder]
     #[arg(long, value_name = "FILE", conflicts_with_all = ["client", "doctor"])]
     policy: Option<PathBuf>,
@@ -229,29 +215,6 @@ impl Answers for WrapAnswers {
     }
 }
 
-impl WrapArgs {
-    /// The options that an entry starts the command with.
-    fn options(&self) -> Result<Vec<String>, Error> {
-        let mut options = Vec::new();
-        if let Some(file) = &self.answers {
-            // The client starts the command in another folder.
-            let file = std::path::absolute(file).map_err(|error| Error::unread(file, error))?;
-            let file = file.to_str().map(str::to_owned);
-            let file = file
-                .ok_or_else(|| Error::usage("the path of the answers file is not valid UTF-8"))?;
-            options.extend(["--answers".to_owned(), file]);
-        }
-        let ask = self.ask.and_then(|ask| ask.to_possible_value());
-        options.extend(ask.map(|ask| format!("--ask={}", ask.get_name())));
-        if let Some(hold) = self.hold {
-            options.extend([HOLD.to_owned(), hold.to_string()]);
-        }
-        let show = self.show.and_then(|show| show.to_possible_value());
-        options.extend(show.map(|show| format!("--show={}", show.get_name())));
-        Ok(options)
-    }
-}
-
 /// Changes a client's file. `None` if the command line does not request a change.
 fn configure(args: &WrapArgs, outcome: &mut Outcome) -> Option<Result<(), Error>> {
     if args.doctor {
@@ -277,7 +240,7 @@ fn configure(args: &WrapArgs, outcome: &mut Outcome) -> Option<Result<(), Error>
         }
         (Some(client), Some(name)) if args.undo => install::undo(client, name),
         (Some(client), Some(name)) => {
-            let options = args.options();
+            let options = args.options.command_line();
             options.and_then(|options| install::install(client, name, &options))
         }
     })
@@ -301,7 +264,6 @@ pub async fn run(mut args: WrapArgs, outcome: &mut Outcome) -> Result<(), Error>
         return done;
     }
     add_headers(&mut args.target, &args.header_env)?;
-    let options = args.options()?;
     let mut session = SessionArgs::new(args.sign_in, None);
     session.target = args.target;
     let mut target = session.target()?;
@@ -313,14 +275,18 @@ pub async fn run(mut args: WrapArgs, outcome: &mut Outcome) -> Result<(), Error>
             folder: args.folder.as_deref(),
             program: &program,
             target: &target,
-            options,
+            options: args.options.command_line()?,
         });
     }
     let policy = policy::options(args.policy.as_deref(), &target.name)?;
-    let hold = args.hold.or(policy.hold);
-    let ask = args.ask.or(policy.ask).unwrap_or(Ask::Auto);
-    let show = args.show.or(policy.show).unwrap_or(Show::Browser);
-    let answers = args.answers.or(policy.answers);
+    let Options {
+        answers,
+        ask,
+        hold,
+        show,
+    } = args.options.or(policy);
+    let ask = ask.unwrap_or(Ask::Auto);
+    let show = show.unwrap_or(Show::Browser);
     let place = match show {
         Show::Browser => PAGE,
         Show::Notice | Show::None => PLACE,

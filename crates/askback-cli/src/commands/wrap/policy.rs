@@ -1,4 +1,4 @@
-//! `wrap.toml`: options of `askback wrap` for all servers of the user, or for one.
+//! Options of `askback wrap` on the command line, and in `wrap.toml` for all servers of the user or for one.
 
 use std::{
     collections::BTreeMap,
@@ -6,23 +6,82 @@ use std::{
 };
 
 use askback_host::{text::given, words};
+use clap::ValueEnum as _;
 use serde::Deserialize;
 
 use super::{Ask, Show};
-use crate::{error::Error, locate::folders, seconds, servers::read_at};
+use crate::{
+    error::Error,
+    locate::folders,
+    seconds::seconds,
+    servers::{HOLD, read_at},
+};
 
 /// The path of the file, relative to the folder for application settings.
 const FILE: &str = "askback/wrap.toml";
 
-/// Options that are not on the command line.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+/// The options that the command line and `wrap.toml` have. The command line comes first.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, clap::Args)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Options {
-    pub ask: Option<Ask>,
-    pub show: Option<Show>,
-    /// In seconds.
-    pub hold: Option<u64>,
+    /// Answer questions from this file, YAML or JSON
+    #[arg(long, value_name = "FILE")]
     pub answers: Option<PathBuf>,
+    /// Who asks the person: the client whenever it can (client), the client unless it is known not to show the question (auto), or always askback (here) [default: auto]
+    #[arg(long, value_name = "WHO", value_enum)]
+    pub ask: Option<Ask>,
+    /// Give a call back to the client after this long, if its question still waits here [default: depends on the client]
+    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
+    pub hold: Option<u64>,
+    /// How the user learns that a question waits: a page opens in the browser, or else a desktop notice (browser);
+    /// only the notice (notice); only standard error (none) [default: browser]
+    #[arg(long, value_name = "HOW", value_enum)]
+    pub show: Option<Show>,
+}
+
+impl Options {
+    /// Returns these options, and those of `other` that are not set here.
+    pub fn or(self, other: Self) -> Self {
+        let Self {
+            answers,
+            ask,
+            hold,
+            show,
+        } = self;
+        Self {
+            answers: answers.or(other.answers),
+            ask: ask.or(other.ask),
+            hold: hold.or(other.hold),
+            show: show.or(other.show),
+        }
+    }
+
+    /// Returns the words of a command line with these options.
+    pub fn command_line(&self) -> Result<Vec<String>, Error> {
+        let Self {
+            answers,
+            ask,
+            hold,
+            show,
+        } = self;
+        let mut words = Vec::new();
+        if let Some(file) = answers {
+            // The client starts the command in another folder.
+            let file = std::path::absolute(file).map_err(|error| Error::unread(file, error))?;
+            let file = file.to_str().map(str::to_owned);
+            let file = file
+                .ok_or_else(|| Error::usage("the path of the answers file is not valid UTF-8"))?;
+            words.extend(["--answers".to_owned(), file]);
+        }
+        let ask = ask.and_then(|ask| ask.to_possible_value());
+        words.extend(ask.map(|ask| format!("--ask={}", ask.get_name())));
+        if let Some(hold) = hold {
+            words.extend([HOLD.to_owned(), hold.to_string()]);
+        }
+        let show = show.and_then(|show| show.to_possible_value());
+        words.extend(show.map(|show| format!("--show={}", show.get_name())));
+        Ok(words)
+    }
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -68,14 +127,9 @@ fn read(text: &str, server: &str) -> Result<Options, String> {
         mut servers,
     } = policy;
     let own = servers.remove(server).unwrap_or_default();
-    let options = Options {
-        ask: own.ask.or(defaults.ask),
-        show: own.show.or(defaults.show),
-        hold: own.hold.or(defaults.hold),
-        answers: own.answers.or(defaults.answers),
-    };
+    let options = own.or(defaults);
     if let Some(hold) = options.hold {
-        seconds::seconds(&hold.to_string()).map_err(|why| format!("`hold`: {why}"))?;
+        seconds(&hold.to_string()).map_err(|why| format!("`hold`: {why}"))?;
     }
     Ok(options)
 }
