@@ -44,19 +44,18 @@ fn trace_bytes(trace: &TraceContext) -> usize {
 }
 
 /// Reduces the client's description to shortened strings for display and logs.
-pub(super) fn known_client(mut client: Implementation, limits: &Limits) -> Implementation {
-    let most = limits.server.client_info_bytes;
-    for text in [&mut client.name, &mut client.version] {
-        shorten(text, most);
-    }
-    if let Some(title) = &mut client.title {
-        shorten(title, most);
-    }
+pub(super) fn known_client(client: Implementation, limits: &Limits) -> Implementation {
+    let short = |mut text: String| {
+        shorten(&mut text, limits.server.client_info_bytes);
+        text
+    };
     Implementation {
-        name: client.name,
-        title: client.title,
-        version: client.version,
-        ..Implementation::default()
+        name: short(client.name),
+        title: client.title.map(short),
+        version: short(client.version),
+        description: None,
+        website_url: None,
+        icons: None,
     }
 }
 
