@@ -17,7 +17,7 @@ use askback_host::{
     page::{Look, Page},
     relay::ServerId,
     text::{self, Words, given},
-    view::Reader,
+    view::{self, Reader},
     words,
 };
 use proptest::prelude::*;
@@ -200,6 +200,12 @@ fn shown(frame: &Frame) -> String {
 /// Runs these steps and returns the screen at each `See` and at the end.
 fn play(columns: usize, does: Vec<Do<'_>>) -> String {
     let mut seat = Seat::new(columns);
+    run(&mut seat, does) + &seat.log
+}
+
+/// Runs these steps and returns the screen at each `See`.
+fn run(seat: &mut Seat, does: Vec<Do<'_>>) -> String {
+    let columns = seat.size.columns;
     let mut told = String::new();
     let mut questions = 0;
     for does in does {
@@ -238,7 +244,7 @@ fn play(columns: usize, does: Vec<Do<'_>>) -> String {
             }
         }
     }
-    told + &seat.log
+    told
 }
 
 fn everything() -> Question {
@@ -626,6 +632,84 @@ screens! {
     ];
     a_folder_is_allowed: 80, [Asks(roots()), See, Press(Key::Enter), See, Type("y")];
     another_folder_is_asked_for: 80, [Asks(roots()), Type("~/other"), See, Press(Key::Enter), Press(Key::Esc)];
+}
+
+/// Runs these steps and then, for each key that the question shows, the same steps and that key.
+/// Fails if the key changes nothing.
+fn check_keys(does: fn() -> Vec<Do<'static>>) {
+    let shown_after = |key: Option<&Key>| {
+        let mut seat = Seat::new(80);
+        run(&mut seat, does());
+        if let Some(key) = key {
+            seat.log.clear();
+            seat.press(key);
+        }
+        let front = seat.talk.seen().front();
+        let asker = seat.talk.seen().asker();
+        let view = front.map(|front| view::view(asker, &front, Reader::default()));
+        let actions = view.iter().flat_map(|view| &view.actions);
+        let labels: Vec<_> = actions.map(|it| (it.act, it.key.to_string())).collect();
+        (labels, seat.look(), seat.log)
+    };
+    let (labels, before, _) = shown_after(None);
+    assert!(!labels.is_empty(), "there is no question: {before}");
+    for (act, label) in labels {
+        let key = match &*label {
+            "Enter" => Key::Enter,
+            "Esc" => Key::Esc,
+            "F1" => Key::F(1),
+            label => match label.strip_prefix('^') {
+                Some(letter) => Key::Ctrl(letter.to_ascii_lowercase().parse().unwrap()),
+                None => Key::Char(label.parse().unwrap()),
+            },
+        };
+        let (_, after, log) = shown_after(Some(&key));
+        assert!(
+            before != after || !log.is_empty(),
+            "{label} does not {act:?} at\n{before}"
+        );
+    }
+}
+
+fn secret() -> Question {
+    form("Sign in.", r#""password": {"type": "string"}"#, "")
+}
+
+#[test]
+fn every_key_that_a_question_shows_does_something() {
+    check_keys(|| vec![Asks(booking())]);
+    check_keys(|| vec![Asks(booking()), Type("y"), Press(Key::Ctrl('s'))]);
+    check_keys(|| vec![Asks(booking()), Press(Key::Ctrl('d'))]);
+    check_keys(|| vec![Asks(form("Delete it?", "", ""))]);
+    check_keys(|| vec![Asks(secret())]);
+    check_keys(|| vec![Asks(secret()), Type("yhush")]);
+    check_keys(|| vec![Asks(link("https://example.com/"))]);
+    check_keys(|| vec![Asks(link("https://example.com/")), Type("o")]);
+    check_keys(|| vec![Asks(link("https://\u{430}pple.com/")), Type("o")]);
+    check_keys(|| {
+        vec![
+            Asks(sign_in("https://example.com/a?client_id=a")),
+            Type("o"),
+        ]
+    });
+    check_keys(|| vec![Asks(going_on()), Type("o")]);
+    check_keys(|| vec![Asks(roots())]);
+    check_keys(|| vec![Asks(roots()), Type("/elsewhere")]);
+    check_keys(|| vec![Asks(sampling()), Type("Mine")]);
+    check_keys(|| vec![Asks(sampling()), Type("Mine"), Press(Key::Ctrl('s'))]);
+    check_keys(|| vec![Model, Asks(sampling())]);
+    check_keys(|| vec![Model, Asks(sampling()), Type("e!")]);
+    check_keys(|| vec![Model, Asks(sampling()), Press(Key::Enter)]);
+    check_keys(|| {
+        vec![
+            Model,
+            Asks(sampling()),
+            Press(Key::Enter),
+            Do::Reply("One."),
+        ]
+    });
+    check_keys(|| vec![Asks(vacation(true)), Type("x")]);
+    check_keys(|| vec![Asks(vacation(true)), Type("x"), Press(Key::Ctrl('s'))]);
 }
 
 #[test]
