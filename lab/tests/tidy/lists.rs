@@ -105,7 +105,7 @@ const LISTS: [&[Place<'_>]; 10] = [
     &[
         (
             "crates/askback-host/src/script/read.rs",
-            "\nstruct RuleText",
+            "\nstruct RuleText<const SAMPLING: bool> {",
             "\n}",
             fields,
         ),
@@ -125,7 +125,10 @@ const LISTS: [&[Place<'_>]; 10] = [
     // The members of the JSON of `check`.
     &[
         ("crates/askback-check/src/report.rs", "", END, |text| {
-            between(text, "\n            \"", "\":")
+            let members = between(text, "\n            \"", "\":").into_iter();
+            members
+                .filter(|member| member.chars().all(char::is_alphanumeric))
+                .collect()
         }),
         (
             "docs/guide/checking-a-server.md",

@@ -56,7 +56,7 @@ fn documented(tree: &Tree) -> Vec<Problem> {
             .lines()
             .skip(1)
             .take_while(|line| line.starts_with("/// |"));
-        let cells = rows.filter_map(|row| row.split(" | ").nth(column - 1));
+        let cells = rows.filter_map(|row| row.split(" | ").nth(column));
         let shown = cells.flat_map(names).collect();
         let there = parsed(tree, file).into_iter().flatten().collect();
         problems.extend(compare(
