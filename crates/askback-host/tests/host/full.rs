@@ -692,7 +692,6 @@ fn every_key_that_a_question_shows_does_something() {
             Type("o"),
         ]
     });
-    check_keys(|| vec![Asks(going_on()), Type("o")]);
     check_keys(|| vec![Asks(roots())]);
     check_keys(|| vec![Asks(roots()), Type("/elsewhere")]);
     check_keys(|| vec![Asks(sampling()), Type("Mine")]);
