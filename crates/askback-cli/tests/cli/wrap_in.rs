@@ -669,8 +669,8 @@ Codex: ROOT/bin/codex
   ROOT/user/.codex/config.toml
     | broken: through askback, which gives a call back after 270 s
       ! it does not start, because ROOT/broken.toml is not a policy:
-        | line 2: unknown field `holds`, expected one of `ask`, `show`, `hold`,
-        | `answers`
+        | line 2: unknown field `holds`, expected one of `answers`, `ask`,
+        | `hold`, `show`
     | gone: through askback, which gives a call back after 270 s
       ! there is no program /gone/askback, so it cannot be started: wrap it again
     | good: through askback, which gives a call back after 1500 s
