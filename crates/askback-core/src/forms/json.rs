@@ -9,7 +9,8 @@ use alloc::{
 
 use serde_json::{Map, Value};
 
-use super::order::Orders;
+use super::{Field, FormSchema, SchemaError};
+use crate::limits::FormLimits;
 
 /// A field that is written as JSON: a tool argument whose schema a form cannot express.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -18,8 +19,6 @@ pub struct JsonField {
     pub schema: Map<String, Value>,
     /// Why a form cannot express it, as the rest of a sentence.
     pub reason: String,
-    /// The order of members in the schema of the whole form.
-    pub(super) orders: Orders,
 }
 
 /// Reads JSON that a person wrote. Whole numbers are never rounded.
@@ -45,6 +44,21 @@ pub fn read_json(text: &str) -> Result<Value, String> {
 }
 
 impl JsonField {
+    /// Returns the fields of an object whose schema is this one or part of it, in the order of
+    /// their names.
+    ///
+    /// # Errors
+    ///
+    /// As [`FormSchema::parse_arguments`].
+    pub fn members(
+        &self,
+        object: &Map<String, Value>,
+        limits: &FormLimits,
+    ) -> Result<Vec<Field>, SchemaError> {
+        let json = serde_json::to_vec(object).unwrap_or_default();
+        FormSchema::parse_arguments(&json, limits).map(|form| form.fields)
+    }
+
     pub(super) fn default_value(&self) -> Option<Value> {
         let default = self.schema.get("default");
         default.filter(|value| !value.is_null()).cloned()

@@ -31,9 +31,7 @@ mod format;
 mod issue;
 mod json;
 mod lint;
-mod members;
 mod number;
-mod order;
 #[cfg(feature = "pattern")]
 mod pattern;
 mod read;

@@ -14,7 +14,6 @@ use super::{
     Opt, TextField, TextFormat,
     draft::{Draft, FieldDraft, Keywords, twice},
     number,
-    order::Orders,
     references::Definitions,
 };
 use crate::limits::FormLimits;
@@ -73,21 +72,7 @@ impl FormSchema {
                 crate::json::explain(&error)
             ))
         })?;
-        let mut schema = draft.into_schema(limits, SchemaSource::Arguments)?;
-        if schema.undrawn().is_some() {
-            let orders = Orders::read(json);
-            for field in &mut schema.fields {
-                order_by(field, &orders);
-            }
-        }
-        Ok(schema)
-    }
-}
-
-/// Gives a field the member order of its schema.
-pub(super) fn order_by(field: &mut Field, orders: &Orders) {
-    if let FieldKind::Json(json) = &mut field.kind {
-        json.orders = orders.clone();
+        draft.into_schema(limits, SchemaSource::Arguments)
     }
 }
 
@@ -231,11 +216,7 @@ fn read_or_json(plain: Keywords, all: Keywords, limits: &FormLimits) -> FieldPar
     (
         title,
         description,
-        FieldKind::Json(JsonField {
-            schema,
-            reason,
-            ..JsonField::default()
-        }),
+        FieldKind::Json(JsonField { schema, reason }),
     )
 }
 

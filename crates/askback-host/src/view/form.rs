@@ -493,11 +493,11 @@ mod tests {
         check(r#"{"type": "string"}"#, "a text");
         check(r#"{"type": "object"}"#, "an object, as JSON");
         check(&list(r#"{"type": "array"}"#), "a list, as JSON");
-        check(person, "an object, as JSON: {name*, age}");
-        check(&list(person), "a list, as JSON: [{name*, age}]");
+        check(person, "an object, as JSON: {age, name*}");
+        check(&list(person), "a list, as JSON: [{age, name*}]");
         check(
             &object(&format!(r#""all": {}, "one": {person}"#, list(person))),
-            "an object, as JSON: {all [{name*, age}], one {name*, age}}",
+            "an object, as JSON: {all [{age, name*}], one {age, name*}}",
         );
         // Deeper members are not named.
         check(
@@ -510,7 +510,7 @@ mod tests {
         let many: Vec<_> = (0..20).map(|at| format!(r#""m{at}": {{}}"#)).collect();
         check(
             &object(&many.join(", ")),
-            "an object, as JSON: {m0, m1, m2, m3, m4, m5, m6, m7, m8, m9, m10, m11, and 8 more}",
+            "an object, as JSON: {m0, m1, m10, m11, m12, m13, m14, m15, m16, m17, m18, m19, and 8 more}",
         );
         let long = "x".repeat(50);
         let named = format!(
