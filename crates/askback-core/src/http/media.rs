@@ -48,9 +48,9 @@ impl Media {
 }
 
 impl AcceptedMedia {
-    /// Parses the `Accept` headers of a request. The most specific range that matches a type
-    /// decides; weight 0 excludes the type. Without the header everything is accepted; servers
-    /// reject such a client if it had to list both types.
+    /// Parses the `Accept` headers of a request. Weights are ignored, so a type of weight 0 is
+    /// accepted, too. Without the header everything is accepted; servers reject such a client if it
+    /// had to list both types.
     pub fn of<'a>(headers: impl IntoIterator<Item = &'a [u8]>) -> Self {
         let mut headers = headers.into_iter().peekable();
         if headers.peek().is_none_or(|first| *first == BOTH) {
@@ -59,50 +59,20 @@ impl AcceptedMedia {
                 event_stream: true,
             };
         }
-        // The specificity of the deciding range, from 1 on, and whether it accepts the type.
-        let (mut json, mut event_stream) = ((0, false), (0, false));
-        let ranges = headers.flat_map(|header| split(header, b','));
-        for range in ranges {
-            let mut parts = split(range, b';');
-            let name = parts.next().unwrap_or_default();
-            let taken = parts.all(|parameter| !is_weight_zero(parameter));
-            for (media, decided) in [(JSON, &mut json), (EVENT_STREAM, &mut event_stream)] {
-                let exactness = exactness(name, media.as_bytes());
-                if exactness > decided.0 {
-                    *decided = (exactness, taken);
-                }
-            }
+        let mut accepted = Self {
+            json: false,
+            event_stream: false,
+        };
+        for range in headers.flat_map(|header| split(header, b',')) {
+            let name = split(range, b';').next().unwrap_or_default();
+            let is = |ranges: [&str; 3]| {
+                let mut ranges = ranges.into_iter();
+                ranges.any(|range| name.eq_ignore_ascii_case(range.as_bytes()))
+            };
+            accepted.json |= is([JSON, "application/*", "*/*"]);
+            accepted.event_stream |= is([EVENT_STREAM, "text/*", "*/*"]);
         }
-        Self {
-            json: json.1,
-            event_stream: event_stream.1,
-        }
-    }
-}
-
-/// The specificity of a range for a type; 0 if it does not match.
-fn exactness(range: &[u8], media: &[u8]) -> u8 {
-    let group = media.split(|byte| *byte == b'/').next().unwrap_or_default();
-    if range.eq_ignore_ascii_case(media) {
-        3
-    } else if range
-        .strip_suffix(b"/*")
-        .is_some_and(|range| range.eq_ignore_ascii_case(group))
-    {
-        2
-    } else {
-        u8::from(range == b"*/*")
-    }
-}
-
-/// Whether a parameter is an invalid weight or a weight of 0.
-fn is_weight_zero(parameter: &[u8]) -> bool {
-    match parameter_of(parameter) {
-        Some((name, value)) if name.eq_ignore_ascii_case(b"q") => {
-            let number = |byte: &u8| byte.is_ascii_digit() || *byte == b'.';
-            !value.iter().all(number) || !value.iter().any(|byte| matches!(byte, b'1'..=b'9'))
-        }
-        _ => false,
+        accepted
     }
 }
 
@@ -115,17 +85,8 @@ fn parameter_of(parameter: &[u8]) -> Option<(&[u8], &[u8])> {
     Some((name, unquoted.unwrap_or(value)))
 }
 
-/// Splits at separators outside of quotes and trims white space.
+/// Splits at separators, in quotes too, and trims white space.
 fn split(text: &[u8], separator: u8) -> impl Iterator<Item = &[u8]> {
-    let (mut quoted, mut escaped) = (false, false);
-    text.split(move |byte| {
-        let was_escaped = core::mem::take(&mut escaped);
-        match byte {
-            b'"' if !was_escaped => quoted = !quoted,
-            b'\\' if quoted && !was_escaped => escaped = true,
-            _ => return *byte == separator && !quoted,
-        }
-        false
-    })
-    .map(<[u8]>::trim_ascii)
+    text.split(move |byte| *byte == separator)
+        .map(<[u8]>::trim_ascii)
 }
