@@ -76,11 +76,6 @@ impl HeaderAnnotations {
         self.0.is_empty()
     }
 
-    /// Returns the names of the headers in lower case, including `mcp-param-`.
-    pub fn header_names(&self) -> impl Iterator<Item = &str> {
-        self.0.iter().map(|argument| argument.header.as_str())
-    }
-
     /// Returns the headers that a client sends with these arguments: names in lower case, values
     /// encoded. A missing or null argument has no header, nor has one that cannot be repeated:
     /// other types, fractions, and whole numbers beyond ±(2^53-1).
