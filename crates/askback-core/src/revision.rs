@@ -48,17 +48,14 @@ pub enum Kind {
     ServerNotification,
 }
 
-/// The features of a revision, apart from its methods.
+/// The features of a revision, apart from its methods and from members that an older revision only
+/// lacks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Facts {
     /// Several messages may be sent as one JSON array.
     pub batches: bool,
     /// Content blocks may be audio.
     pub audio: bool,
-    /// Tools have annotations: hints about their behavior.
-    pub tool_annotations: bool,
-    /// `notifications/progress` carries a message.
-    pub progress_message: bool,
     /// Servers declare the `completions` capability.
     pub completions_capability: bool,
     /// Content blocks may be links to resources.
@@ -69,44 +66,24 @@ pub struct Facts {
     pub structured_any: bool,
     /// Tools, prompts and resources have a `title` for display.
     pub titles: bool,
-    /// Content blocks, list items and resource contents have `_meta`.
-    pub item_meta: bool,
-    /// Annotations have `lastModified`.
-    pub last_modified: bool,
-    /// `completion/complete` carries the arguments already given.
-    pub completion_context: bool,
     /// Servers may ask the user to fill in a form.
     pub elicitation_form: bool,
     /// Servers may ask the user to open a link. If a client declares `elicitation.url` in an older
     /// revision that has elicitation, it is believed.
     pub elicitation_url: bool,
-    /// A question to open a link has an `elicitationId`, and the server sends
-    /// `notifications/elicitation/complete` when it is done.
-    pub completion_notice: bool,
     /// A request may fail with -32042: open these links first.
     pub url_elicitation_error: bool,
     /// The features of forms.
     pub forms: FormFacts,
-    /// Tools, prompts, resources and implementations have icons.
-    pub icons: bool,
-    /// Implementations have a description and a website.
-    pub implementation_details: bool,
     /// Sampling may offer tools to the model, and messages hold several blocks.
     pub sampling_tools: bool,
     /// The core protocol has tasks.
     pub tasks: bool,
     /// Client and server declare extensions among their capabilities.
     pub extensions: bool,
-    /// Clients send a notification when their roots change.
-    pub roots_list_changed: bool,
-    /// Either side may send `ping`.
-    pub ping: bool,
     /// Clients set the log level of the session with `logging/setLevel`. If false, each request
     /// sets it in `_meta`.
     pub set_level: bool,
-    /// Clients watch resources with `resources/subscribe`. If false, they use
-    /// `subscriptions/listen`.
-    pub subscribe: bool,
     /// Every result has a `resultType`.
     pub result_type: bool,
     /// Requests carry revision, client identity and capabilities in `_meta`, and results carry the
@@ -123,8 +100,6 @@ pub struct Facts {
 /// The features of forms in a revision.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FormFacts {
-    /// Option titles are written as `enumNames`.
-    pub enum_names: bool,
     /// Option titles are written as `oneOf`.
     pub one_of_titles: bool,
     /// A field may accept several options.
@@ -146,8 +121,6 @@ pub struct HttpFacts {
     pub polling: bool,
     /// Requests carry their revision in `MCP-Protocol-Version`.
     pub version_header: bool,
-    /// Requests repeat their method and name in `Mcp-Method` and `Mcp-Name`.
-    pub method_headers: bool,
 }
 
 /// The text is not the name of a known revision.
@@ -317,35 +290,23 @@ static METHODS: [Row; 50] = [
 const FACTS_2024_11_05: Facts = Facts {
     batches: false,
     audio: false,
-    tool_annotations: false,
-    progress_message: false,
     completions_capability: false,
     resource_links: false,
     structured_content: false,
     structured_any: false,
     titles: false,
-    item_meta: false,
-    last_modified: false,
-    completion_context: false,
     elicitation_form: false,
     elicitation_url: false,
-    completion_notice: false,
     url_elicitation_error: false,
     forms: FormFacts {
-        enum_names: false,
         one_of_titles: false,
         multi_choice: false,
         pattern: false,
     },
-    icons: false,
-    implementation_details: false,
     sampling_tools: false,
     tasks: false,
     extensions: false,
-    roots_list_changed: true,
-    ping: true,
     set_level: true,
-    subscribe: true,
     result_type: false,
     request_meta: false,
     cache_hints: false,
@@ -355,22 +316,18 @@ const FACTS_2024_11_05: Facts = Facts {
         sessions: false,
         polling: false,
         version_header: false,
-        method_headers: false,
     },
 };
 
 const FACTS_2025_03_26: Facts = Facts {
     batches: true,
     audio: true,
-    tool_annotations: true,
-    progress_message: true,
     completions_capability: true,
     http: HttpFacts {
         streamable: true,
         sessions: true,
         polling: false,
         version_header: false,
-        method_headers: false,
     },
     ..FACTS_2024_11_05
 };
@@ -380,12 +337,8 @@ const FACTS_2025_06_18: Facts = Facts {
     resource_links: true,
     structured_content: true,
     titles: true,
-    item_meta: true,
-    last_modified: true,
-    completion_context: true,
     elicitation_form: true,
     forms: FormFacts {
-        enum_names: true,
         one_of_titles: false,
         multi_choice: false,
         pattern: false,
@@ -399,16 +352,12 @@ const FACTS_2025_06_18: Facts = Facts {
 
 const FACTS_2025_11_25: Facts = Facts {
     elicitation_url: true,
-    completion_notice: true,
     url_elicitation_error: true,
     forms: FormFacts {
-        enum_names: true,
         one_of_titles: true,
         multi_choice: true,
         pattern: true,
     },
-    icons: true,
-    implementation_details: true,
     sampling_tools: true,
     tasks: true,
     http: HttpFacts {
@@ -420,7 +369,6 @@ const FACTS_2025_11_25: Facts = Facts {
 
 const FACTS_2026_07_28: Facts = Facts {
     structured_any: true,
-    completion_notice: false,
     url_elicitation_error: false,
     forms: FormFacts {
         pattern: false,
@@ -428,10 +376,7 @@ const FACTS_2026_07_28: Facts = Facts {
     },
     tasks: false,
     extensions: true,
-    roots_list_changed: false,
-    ping: false,
     set_level: false,
-    subscribe: false,
     result_type: true,
     request_meta: true,
     cache_hints: true,
@@ -441,7 +386,6 @@ const FACTS_2026_07_28: Facts = Facts {
         sessions: false,
         polling: false,
         version_header: true,
-        method_headers: true,
     },
     ..FACTS_2025_11_25
 };

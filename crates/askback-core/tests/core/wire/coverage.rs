@@ -1,6 +1,9 @@
 //! Every kind of message and every kind of part has a test case.
 
-use askback_core::revision::{self, Facts, Revision};
+use askback_core::revision::{
+    self, Facts,
+    Revision::{self, V2025_03_26, V2025_06_18, V2025_11_25},
+};
 use serde_json::Value;
 
 use super::{Case, Kind, read};
@@ -61,63 +64,63 @@ fn every_method_of_every_revision_has_its_cases() {
 
 /// A part of messages, whether a revision has it, and the members that identify it (`type=image` is
 /// a member with a value).
-type Thing = (&'static str, fn(&Facts) -> bool, &'static str);
+type Thing = (&'static str, fn(Revision, &Facts) -> bool, &'static str);
 
 #[rustfmt::skip]
 const THINGS: &[Thing] = &[
-    ("text", |_| true, "type=text text"),
-    ("image", |_| true, "type=image data"),
-    ("audio", |f| f.audio, "type=audio data"),
-    ("link", |f| f.resource_links, "type=resource_link uri"),
-    ("embedded text", |_| true, "uri text"),
-    ("embedded bytes", |_| true, "uri blob"),
-    ("tool use", |f| f.sampling_tools, "type=tool_use input"),
-    ("tool result", |f| f.sampling_tools, "type=tool_result toolUseId"),
-    ("tool choice", |f| f.sampling_tools, "toolChoice"),
-    ("hints of a tool", |f| f.tool_annotations, "readOnlyHint"),
-    ("output schema", |f| f.structured_content, "outputSchema"),
-    ("structured content", |f| f.structured_content, "structuredContent"),
-    ("icon", |f| f.icons, "src"),
-    ("title", |f| f.titles, "name title"),
-    ("last change", |f| f.last_modified, "lastModified"),
-    ("prompt reference", |_| true, "type=ref/prompt name"),
-    ("resource reference", |_| true, "type=ref/resource uri"),
-    ("completion context", |f| f.completion_context, "argument context"),
-    ("words with progress", |f| f.progress_message, "progress message"),
-    ("completions", |f| f.completions_capability, "completions"),
-    ("link to open", |f| f.elicitation_url, "mode=url url"),
-    ("end of a link", |f| f.completion_notice, "elicitationId"),
-    ("links to open first", |f| f.url_elicitation_error, "elicitations"),
-    ("task", |f| f.tasks || f.extensions, "taskId status"),
-    ("task of the core", |f| f.tasks, "taskId ttl"),
-    ("task of the extension", |f| f.extensions, "resultType=task ttlMs"),
-    ("wish for a task", |f| f.tasks, "task name"),
-    ("task of a message", |f| f.tasks, "io.modelcontextprotocol/related-task"),
-    ("extension", |f| f.extensions, "extensions"),
-    ("questions", |f| f.result_type, "resultType=input_required inputRequests"),
-    ("answers", |f| f.result_type, "inputResponses requestState"),
-    ("cache hints", |f| f.cache_hints, "ttlMs cacheScope"),
-    ("revision of a request", |f| f.request_meta, "io.modelcontextprotocol/protocolVersion"),
-    ("client of a request", |f| f.request_meta, "io.modelcontextprotocol/clientInfo"),
-    ("level of a request", |f| f.request_meta, "io.modelcontextprotocol/logLevel"),
-    ("server of a result", |f| f.request_meta, "io.modelcontextprotocol/serverInfo"),
-    ("subscription", |f| !f.subscribe, "io.modelcontextprotocol/subscriptionId"),
+    ("text", |_, _| true, "type=text text"),
+    ("image", |_, _| true, "type=image data"),
+    ("audio", |_, f| f.audio, "type=audio data"),
+    ("link", |_, f| f.resource_links, "type=resource_link uri"),
+    ("embedded text", |_, _| true, "uri text"),
+    ("embedded bytes", |_, _| true, "uri blob"),
+    ("tool use", |_, f| f.sampling_tools, "type=tool_use input"),
+    ("tool result", |_, f| f.sampling_tools, "type=tool_result toolUseId"),
+    ("tool choice", |_, f| f.sampling_tools, "toolChoice"),
+    ("hints of a tool", |r, _| r >= V2025_03_26, "readOnlyHint"),
+    ("output schema", |_, f| f.structured_content, "outputSchema"),
+    ("structured content", |_, f| f.structured_content, "structuredContent"),
+    ("icon", |r, _| r >= V2025_11_25, "src"),
+    ("title", |_, f| f.titles, "name title"),
+    ("last change", |r, _| r >= V2025_06_18, "lastModified"),
+    ("prompt reference", |_, _| true, "type=ref/prompt name"),
+    ("resource reference", |_, _| true, "type=ref/resource uri"),
+    ("completion context", |r, _| r >= V2025_06_18, "argument context"),
+    ("words with progress", |r, _| r >= V2025_03_26, "progress message"),
+    ("completions", |_, f| f.completions_capability, "completions"),
+    ("link to open", |_, f| f.elicitation_url, "mode=url url"),
+    ("end of a link", |r, _| r.has(revision::Kind::ServerNotification, "notifications/elicitation/complete"), "elicitationId"),
+    ("links to open first", |_, f| f.url_elicitation_error, "elicitations"),
+    ("task", |_, f| f.tasks || f.extensions, "taskId status"),
+    ("task of the core", |_, f| f.tasks, "taskId ttl"),
+    ("task of the extension", |_, f| f.extensions, "resultType=task ttlMs"),
+    ("wish for a task", |_, f| f.tasks, "task name"),
+    ("task of a message", |_, f| f.tasks, "io.modelcontextprotocol/related-task"),
+    ("extension", |_, f| f.extensions, "extensions"),
+    ("questions", |_, f| f.result_type, "resultType=input_required inputRequests"),
+    ("answers", |_, f| f.result_type, "inputResponses requestState"),
+    ("cache hints", |_, f| f.cache_hints, "ttlMs cacheScope"),
+    ("revision of a request", |_, f| f.request_meta, "io.modelcontextprotocol/protocolVersion"),
+    ("client of a request", |_, f| f.request_meta, "io.modelcontextprotocol/clientInfo"),
+    ("level of a request", |_, f| f.request_meta, "io.modelcontextprotocol/logLevel"),
+    ("server of a result", |_, f| f.request_meta, "io.modelcontextprotocol/serverInfo"),
+    ("subscription", |r, _| r.has(revision::Kind::ClientRequest, "subscriptions/listen"), "io.modelcontextprotocol/subscriptionId"),
 ];
 
 /// The parts of forms, listed in the same way.
 #[rustfmt::skip]
 const FORM_THINGS: &[Thing] = &[
-    ("text", |f| f.elicitation_form, "type=string"),
-    ("number", |f| f.elicitation_form, "type=number"),
-    ("integer", |f| f.elicitation_form, "type=integer"),
-    ("yes or no", |f| f.elicitation_form, "type=boolean"),
-    ("choice", |f| f.elicitation_form, "type=string enum"),
-    ("names of a choice", |f| f.forms.enum_names, "type=string enumNames"),
-    ("titles of a choice", |f| f.forms.one_of_titles, "type=string oneOf"),
-    ("choice of several", |f| f.forms.multi_choice, "type=array items"),
-    ("titles of several", |f| f.forms.multi_choice, "anyOf"),
-    ("default", |f| f.elicitation_form, "type=string default"),
-    ("pattern", |f| f.forms.pattern, "type=string pattern"),
+    ("text", |_, f| f.elicitation_form, "type=string"),
+    ("number", |_, f| f.elicitation_form, "type=number"),
+    ("integer", |_, f| f.elicitation_form, "type=integer"),
+    ("yes or no", |_, f| f.elicitation_form, "type=boolean"),
+    ("choice", |_, f| f.elicitation_form, "type=string enum"),
+    ("names of a choice", |_, f| f.elicitation_form, "type=string enumNames"),
+    ("titles of a choice", |_, f| f.forms.one_of_titles, "type=string oneOf"),
+    ("choice of several", |_, f| f.forms.multi_choice, "type=array items"),
+    ("titles of several", |_, f| f.forms.multi_choice, "anyOf"),
+    ("default", |_, f| f.elicitation_form, "type=string default"),
+    ("pattern", |_, f| f.forms.pattern, "type=string pattern"),
 ];
 
 #[test]
@@ -135,7 +138,11 @@ fn everything_inside_messages_has_a_case() {
                     .iter()
                     .flat_map(parts)
                     .any(|part| holds(part, members));
-                assert_eq!(seen, exists(revision.facts()), "{name} in {revision}");
+                assert_eq!(
+                    seen,
+                    exists(revision, revision.facts()),
+                    "{name} in {revision}"
+                );
             }
         }
     };
