@@ -20,6 +20,7 @@ mod received;
 mod refusal;
 mod response;
 mod revision;
+mod rfc3339;
 mod sampling;
 mod seal;
 mod server;

@@ -6,6 +6,7 @@
 
 mod cache;
 mod chaos;
+mod deadlines;
 mod exchanges;
 mod kept;
 mod opening;

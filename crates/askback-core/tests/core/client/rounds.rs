@@ -1,6 +1,9 @@
 //! Results that ask for input, and the rounds that answer them.
 
-use askback_core::engine::client::{CallId, Output};
+use askback_core::{
+    engine::client::{CallId, Output},
+    protocol::{CallTarget, ClientRequest, name_member},
+};
 
 use super::{Player, capabilities, check, check_as, modern, profile};
 
@@ -140,6 +143,31 @@ fn state_alone_is_sent_back_after_a_pause_that_grows() {
         = failed 7: the server asked for more than 10 rounds; the call was given up
         "#;
     check(&modern(&transcript));
+}
+
+#[test]
+fn a_request_that_may_ask_takes_the_next_round() {
+    let methods = ClientRequest::METHODS.iter();
+    for method in methods.filter(|method| CallTarget::may_ask(method)) {
+        let Some(name) = name_member(method) else {
+            continue;
+        };
+        let request = |id: u32, state: &str| {
+            let meta = format!(r#""_meta":{{"progressToken":{id}}}"#);
+            let params = format!(r#"{{"{name}":"file:///a"{state},{meta}}}"#);
+            format!(r#">> {{"id":{id},"method":"{method}","params":{params}}}"#)
+        };
+        let (first, second) = (request(2, ""), request(3, r#","requestState":"a state""#));
+        check(&modern(&format!(
+            r#"
+            ! call 7 {method} {{"{name}":"file:///a"}}
+            {first}
+            < {{"id":2,"result":{{"resultType":"input_required","requestState":"a state"}}}}
+            ! until 50
+            {second}
+            "#
+        )));
+    }
 }
 
 #[test]

@@ -1,5 +1,7 @@
 //! The handshake era: the server asks on the session.
 
+use std::time::Duration;
+
 use askback_core::engine::client::Profile;
 
 use super::{Player, capabilities, check_as, legacy, only, profile};
@@ -498,6 +500,24 @@ fn a_server_that_asks_too_often_is_refused_in_its_own_era() {
             "#,
         ),
     );
+}
+
+#[test]
+fn the_window_of_questions_moves_on_with_time() {
+    let mut bounded = only("2025-11-25");
+    bounded.limits.client.asks = 2;
+    bounded.limits.client.asks_window = Duration::from_secs(10);
+    let mut player = Player::new(bounded);
+    player.play_all(&legacy("2025-11-25", ""));
+    let seconds = [0, 1, 2, 9, 10, 10, 11, 12, 21];
+    let asked = (1..).zip(seconds).filter(|(id, second)| {
+        let before = player.questions.len();
+        player.now = Duration::from_secs(*second);
+        player.play(&format!(r#"< {{"id":{id},"method":"roots/list"}}"#));
+        player.questions.len() > before
+    });
+    let asked: Vec<u64> = asked.map(|(_, second)| second).collect();
+    assert_eq!(asked, [0, 1, 10, 11, 21]);
 }
 
 const LINK: &str =

@@ -97,26 +97,33 @@ fn a_person_who_is_asked_costs_a_call_no_time() {
     ));
 }
 
+// Shows LI25-27.
 #[test]
 fn progress_extends_a_timeout_up_to_a_limit() {
-    let mut bounded = profile();
-    bounded.limits.wire.request = std::time::Duration::from_secs(10);
-    bounded.limits.client.request_in_all = std::time::Duration::from_secs(15);
-    check_as(
-        &bounded,
-        &modern(
+    let call = |sent: &str| {
+        format!(
             r#"
-            ! call 7 tools/call {"name":"t"}
-            >> {"id":2,"method":"tools/call","params":{"name":"t","_meta":{"progressToken":2}}}
+            ! call 7 tools/call {{"name":"t"}}
+            {sent} {{"id":2,"method":"tools/call","params":{{"name":"t","_meta":{{"progressToken":2}}}}}}
             ! at 9000
-            < {"method":"notifications/progress","params":{"progressToken":2,"progress":1}}
+            < {{"method":"notifications/progress","params":{{"progressToken":2,"progress":1}}}}
             = progress 1 of None, None, of call 7
             ! until 15000
-            > {"method":"notifications/cancelled","params":{"requestId":2,"reason":"it took too long"}}
+            > {{"method":"notifications/cancelled","params":{{"requestId":2,"reason":"it took too long"}}}}
             = failed 7: the server did not answer within 15s
-            "#,
-        ),
-    );
+            "#
+        )
+    };
+    for (revision, transcript) in [
+        ("2026-07-28", modern(&call(">>"))),
+        ("2025-03-26", legacy("2025-03-26", &call(">"))),
+        ("2025-11-25", legacy("2025-11-25", &call(">"))),
+    ] {
+        let mut bounded = only(revision);
+        bounded.limits.wire.request = std::time::Duration::from_secs(10);
+        bounded.limits.client.request_in_all = std::time::Duration::from_secs(15);
+        check_as(&bounded, &transcript);
+    }
 }
 
 // Shows CA-21, LO-15, BA-20.

@@ -1,5 +1,6 @@
 //! The rules of HTTP.
 
+mod body;
 mod guard;
 mod headers;
 mod media;
