@@ -394,7 +394,6 @@ askback_core::debug_only! {
     Answer { status }
 }
 
-/// Converts the reason why nothing was fetched.
 pub(crate) fn fetch_failed<E: Display>(what: &'static str) -> impl FnOnce(E) -> AuthorizationError {
     move |why| AuthorizationError::Fetch {
         what,

@@ -51,7 +51,6 @@ pub(crate) struct TokenRequest {
     pub(crate) form: Form,
 }
 
-/// Form fields.
 #[derive(Clone, Default)]
 pub(crate) struct Form(pub(crate) Vec<(&'static str, Secret)>);
 

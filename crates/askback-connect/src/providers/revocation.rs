@@ -16,7 +16,6 @@ use crate::vault::{RevocationOutcome, TokenKind};
 
 const CLIENT_ID: &str = "{client_id}";
 
-/// How a third party revokes tokens.
 #[derive(Debug, Clone)]
 pub(super) enum RevocationWay {
     /// Tokens are deleted here, but stay valid until they expire.

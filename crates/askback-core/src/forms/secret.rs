@@ -214,7 +214,6 @@ fn is_secret_itself(name: &str) -> bool {
     secrets.any(ends_with) || unspaced.any(|secret| words.trim_end().ends_with(secret))
 }
 
-/// Whether spaced words contain any of these secrets.
 fn has_any(words: &str, secrets: &[&str]) -> bool {
     let is_whole = |secret: &str| {
         let mut found = words.match_indices(secret);

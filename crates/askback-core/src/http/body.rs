@@ -2,7 +2,6 @@
 
 use alloc::vec::Vec;
 
-/// A body that is collected piece by piece, up to a size limit.
 #[derive(Debug)]
 pub struct BodyBuffer {
     bytes: Vec<u8>,

@@ -71,7 +71,6 @@ impl HeaderAnnotations {
         schema::annotations(schema)
     }
 
-    /// Whether there are no annotations, as in most tools.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

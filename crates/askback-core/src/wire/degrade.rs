@@ -41,7 +41,6 @@ pub(super) fn is_object(value: &RawJson) -> bool {
     value.as_str().starts_with('{')
 }
 
-/// Joins the blocks of a reply into one text.
 pub(super) fn as_text(blocks: &[SamplingBlock]) -> String {
     let texts = blocks.iter().map(|block| match block {
         SamplingBlock::Text(block) => block.text.clone(),

@@ -53,7 +53,6 @@ struct Flow<'a> {
     redirect: Option<String>,
 }
 
-/// The user who signs in.
 struct User<'a> {
     redirect: Box<dyn Redirect>,
     patience: Duration,

@@ -39,7 +39,6 @@ enum Step {
     Initialize(Revision, HandshakeCause),
 }
 
-/// Why `initialize` was sent.
 #[derive(Debug)]
 enum HandshakeCause {
     /// The server indicated that it needs the handshake.

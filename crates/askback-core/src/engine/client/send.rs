@@ -213,7 +213,6 @@ impl Connection {
     }
 }
 
-/// Whether the server supports a request in the current revision.
 fn supported(request: &ClientRequest, greeting: &Greeting) -> Result<(), String> {
     let Greeting {
         revision,

@@ -301,7 +301,6 @@ impl Connection {
         }
     }
 
-    /// Returns the question of the session that the server asked with this id.
     fn session_question(&self, id: &RequestId) -> Option<QuestionId> {
         let is_it = |asked: &PendingQuestion| matches!(&asked.source, QuestionSource::Session { id: known, .. } if known == id);
         let mut questions = self.questions.iter();

@@ -255,7 +255,6 @@ impl Connection {
         Some(self)
     }
 
-    /// Returns what the client of the session has configured.
     #[must_use]
     pub fn choices(&self) -> SessionChoices {
         let session = self.session.as_ref();
