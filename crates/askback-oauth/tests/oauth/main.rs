@@ -4,4 +4,5 @@ mod answers;
 mod discovery;
 mod fetching;
 mod issuer;
+mod reach;
 mod tokens;
