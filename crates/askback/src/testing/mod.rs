@@ -2,8 +2,8 @@
 //!
 //! [`call`], [`prompt`] and [`read`] run a whole call over the wire, with a [`Person`] who answers. In the handshake
 //! revisions, questions are requests of the server. In 2026-07-28 they are results, and the client repeats the call
-//! with the call's state, which it may lose, change or send twice: [`Trouble`] lists what the test's client does. Every
-//! handler runs with the replay check, which finds handlers that ask something else on a replay.
+//! with the call's state, which it may send twice: [`Trouble`] lists what the test's client does. Every handler runs
+//! with the replay check, which finds handlers that ask something else on a replay.
 //!
 //! ```
 //! use askback::{Ctx, Form, Result, Server, ServerBuilder, Tool, testing::{self, Person}};

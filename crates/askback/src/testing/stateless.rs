@@ -3,7 +3,6 @@
 use std::{sync::Arc, time::Duration};
 
 use askback_core::{
-    jsonrpc::INVALID_PARAMS,
     protocol::{INPUT_REQUIRED, OrderedMap},
     revision::Revision,
 };
@@ -20,9 +19,6 @@ const ROUNDS: u32 = 64;
 
 /// The pause before a call is repeated that has no questions.
 const PAUSE: Duration = Duration::from_millis(100);
-
-/// Every server's message for a state that it rejects.
-const REFUSED: &str = "Invalid or expired requestState";
 
 pub(super) async fn run(bench: Bench, revision: Revision, trouble: Trouble) -> Run {
     let client = Client {
@@ -97,7 +93,6 @@ impl Client {
         if is_first(params) {
             return self.send(params).await;
         }
-        let has_state = !params["requestState"].is_null();
         match self.run.trouble {
             Trouble::None | Trouble::Again => {}
             Trouble::Restart => self.wire = self.bench.restart(),
@@ -111,25 +106,6 @@ impl Client {
                 self.wire = self.bench.restart();
             }
             Trouble::Twice => return self.send_twice(round, params).await,
-            Trouble::Forgery | Trouble::Stranger if !has_state => {}
-            Trouble::Forgery => {
-                let mut forged = params.clone();
-                forged["requestState"] = altered(&params["requestState"], round).into();
-                let response = self.send(&forged).await;
-                if !response.is_refused() {
-                    self.find(round, "a changed requestState was not refused", &response);
-                }
-            }
-            Trouble::Stranger => {
-                let response = self.send(&of_another_request(params)).await;
-                if response.message["error"].is_null() {
-                    self.find(
-                        round,
-                        "the state was accepted with another request",
-                        &response,
-                    );
-                }
-            }
         }
         self.send(params).await
     }
@@ -269,11 +245,6 @@ impl Response {
         self.message["result"]["resultType"] == INPUT_REQUIRED
     }
 
-    fn is_refused(&self) -> bool {
-        let error = &self.message["error"];
-        error["code"] == INVALID_PARAMS && error["message"] == REFUSED
-    }
-
     /// Returns the part that must be the same in two responses to one round: the questions, or the end of the call.
     fn outcome(&self) -> Value {
         if self.asks() {
@@ -286,29 +257,4 @@ impl Response {
 
 fn is_first(params: &Value) -> bool {
     params["requestState"].is_null() && params["inputResponses"].is_null()
-}
-
-/// Changes one character of the state, a different one in each round.
-fn altered(state: &Value, round: u32) -> String {
-    let state = state.as_str().unwrap_or_default();
-    let at = (round as usize).wrapping_mul(0x9e37) % state.len().max(1);
-    let change = |(index, char)| match (index == at, char) {
-        (true, 'A') => 'B',
-        (true, _) => 'A',
-        (false, char) => char,
-    };
-    state.chars().enumerate().map(change).collect()
-}
-
-/// Returns the same round for a request that was never made.
-fn of_another_request(params: &Value) -> Value {
-    let mut other = params.clone();
-    if other["uri"].is_string() {
-        other["uri"] = "askback-testing://another".into();
-    } else if other["arguments"].is_object() {
-        other["arguments"]["askback-testing"] = "another".into();
-    } else {
-        other["arguments"] = json!({"askback-testing": "another"});
-    }
-    other
 }

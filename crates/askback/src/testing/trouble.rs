@@ -13,10 +13,6 @@ pub enum Trouble {
     Twice,
     /// After the call, the client repeats the rounds of the last second that carried a state.
     Again,
-    /// The client sends a modified state before the correct one.
-    Forgery,
-    /// The client sends the state with another request before the right one.
-    Stranger,
     /// The process is killed after the effect of a [commit](crate::Ctx::commit) and before its value is stored. Then
     /// the client sends the round again, to another process. The number is the commit's position in the call, from 0.
     /// If there is no such commit, there is no crash.
@@ -25,13 +21,11 @@ pub enum Trouble {
 
 impl Trouble {
     /// All variants, with `None` first. `Crash` is included with the first commit.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 5] = [
         Self::None,
         Self::Restart,
         Self::Twice,
         Self::Again,
-        Self::Forgery,
-        Self::Stranger,
         Self::Crash(0),
     ];
 }
@@ -43,8 +37,6 @@ impl fmt::Display for Trouble {
             Self::Restart => "restarts between its rounds",
             Self::Twice => "every round sent twice",
             Self::Again => "every round sent again in the end",
-            Self::Forgery => "attempts to change its state",
-            Self::Stranger => "attempts to use its state for something else",
             Self::Crash(commits) => {
                 return write!(f, "a crash after the effect of commit {}", commits + 1);
             }
