@@ -105,22 +105,3 @@ impl WriteMessages for FrameWriter {
         self.0.shutdown().await
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use askback::testing::check_transport;
-    use tokio::net::{TcpListener, TcpStream};
-
-    use super::channel;
-
-    #[tokio::test]
-    async fn frames_keep_the_contract() {
-        let checked = check_transport(async |max_bytes| {
-            let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-            let address = listener.local_addr().unwrap();
-            let (here, there) = tokio::join!(TcpStream::connect(address), listener.accept());
-            [here.unwrap(), there.unwrap().0].map(|stream| channel(stream, max_bytes).unwrap())
-        });
-        checked.await.unwrap_or_else(|broken| panic!("{broken}"));
-    }
-}

@@ -49,7 +49,7 @@
 //! # Contracts
 //!
 //! Some traits have rules that the type system cannot express. [`check_store`] tests a [`Store`](crate::store::Store),
-//! and [`check_transport`] a factory of [`Channel`](crate::transport::Channel)s. Both return the rules that are broken.
+//! and returns the rules that are broken.
 
 mod bench;
 #[cfg(feature = "http-server")]
@@ -65,7 +65,6 @@ mod person;
 mod report;
 mod stateless;
 mod store;
-mod transport;
 mod trial;
 mod trouble;
 mod wire;
@@ -82,7 +81,6 @@ pub use journal::check_journal;
 pub use person::Person;
 pub use report::{CallEnd, ReceivedNotification, ReceivedQuestion, Report, Run};
 pub use store::check_store;
-pub use transport::check_transport;
 pub use trial::Trial;
 pub use trouble::Trouble;
 pub use wire::Wire;

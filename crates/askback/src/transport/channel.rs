@@ -68,8 +68,7 @@ impl Channel {
     /// [`Server::serve`](crate::Server::serve) serves such a channel. A client takes a type that
     /// implements [`Connect`](super::Connect) and makes a channel for each connection. The client's
     /// [roots](crate::ctx::Roots) are never opened, because only this crate's own transports know
-    /// that the roots are on this machine. `askback::testing::check_transport` (feature `testing`)
-    /// checks a transport.
+    /// that the roots are on this machine.
     pub fn new(
         reader: impl ReadMessages,
         writer: impl WriteMessages,

@@ -11,6 +11,9 @@ mod channel;
 mod child;
 #[cfg(feature = "client")]
 mod connect;
+#[cfg(all(test, feature = "stdio", unix))]
+#[path = "../../tests/askback/transport/contract.rs"]
+mod contract;
 #[cfg(all(feature = "stdio", unix))]
 mod descriptor;
 mod framing;

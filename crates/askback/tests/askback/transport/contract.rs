@@ -1,10 +1,12 @@
+//! The contract of transports: a [`Channel`] carries messages complete, in order, to the end, and without buffering more
+//! than the receiver reads.
+
 use std::{io, time::Duration};
 
 use serde_json::{Value, json};
 use tokio::{task::yield_now, time::timeout};
 
-use super::contract::{BrokenContract, CheckResult, Failure, expect, fail, rules};
-use crate::transport::{Channel, Receiver, Sender};
+use super::{Channel, Receiver, Sender};
 
 const MAX: usize = 64 << 10;
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -15,55 +17,37 @@ const TOO_MANY: usize = 1024;
 /// How many times to send to an end that is gone.
 const ATTEMPTS: usize = 2000;
 
-rules! { [Channel; 2];
-    "messages arrive whole and in order" => in_order;
-    "both sides may send at the same time" => both_ways;
-    "a message as long as the limit arrives" => longest;
-    "a message longer than the limit is not taken for a shorter one" => too_long;
-    "all that was sent arrives before the end, and then the end" => ended;
-    "a sender waits while nobody receives" => held_back;
-    "an end that is gone is noticed by the other" => gone;
-    "a receiver may give up and receive again" => given_up;
-}
+/// A broken rule is described by an error.
+type CheckResult<T = ()> = Result<T, String>;
 
-/// Checks that a transport carries messages as a [`Channel`] promises: complete, in order, to the end, and without
-/// buffering more than the receiver reads.
+/// Returns the broken rules of a transport, each with what happened instead.
 ///
 /// `connect` opens a connection for messages with this limit in bytes, and returns both ends. Each rule gets its own
 /// connection. Do not pause tokio's time: timeouts would fire before a socket is ready.
-///
-/// ```
-/// use askback::{testing::check_transport, transport::lines};
-///
-/// # #[tokio::main(flavor = "current_thread")]
-/// # async fn main() {
-/// // In your tests: #[tokio::test]
-/// let checked = check_transport(async |max_bytes| {
-///     let (here, there) = tokio::io::duplex(1024);
-///     [here, there].map(|end| {
-///         let (reader, writer) = tokio::io::split(end);
-///         lines(reader, writer, max_bytes)
-///     })
-/// });
-/// if let Err(broken) = checked.await {
-///     panic!("{broken}");
-/// }
-/// # }
-/// ```
-///
-/// # Errors
-///
-/// All rules that are broken.
-pub async fn check_transport<C>(connect: C) -> Result<(), BrokenContract>
+pub(crate) async fn broken_rules<C>(connect: C) -> Vec<(&'static str, String)>
 where
     C: AsyncFn(usize) -> [Channel; 2],
 {
-    let mut broken = BrokenContract::default();
-    for (rule, _, check) in RULES {
-        let kept = timeout(PATIENCE, check(connect(MAX).await)).await;
-        broken.check(rule, kept.unwrap_or_else(|_| fail("it takes too long")));
+    let mut broken = Vec::new();
+    macro_rules! check {
+        ($($rule:literal => $check:ident;)*) => {$(
+            let kept = timeout(PATIENCE, $check(connect(MAX).await)).await;
+            if let Err(how) = kept.unwrap_or_else(|_| Err("it takes too long".to_owned())) {
+                broken.push(($rule, how));
+            }
+        )*};
     }
-    broken.into_result()
+    check! {
+        "messages arrive whole and in order" => in_order;
+        "both sides may send at the same time" => both_ways;
+        "a message as long as the limit arrives" => longest;
+        "a message longer than the limit is not taken for a shorter one" => too_long;
+        "all that was sent arrives before the end, and then the end" => ended;
+        "a sender waits while nobody receives" => held_back;
+        "an end that is gone is noticed by the other" => gone;
+        "a receiver may give up and receive again" => given_up;
+    }
+    broken
 }
 
 fn message(number: usize) -> Value {
@@ -86,7 +70,7 @@ async fn receive(receiver: &mut Receiver) -> CheckResult<Option<Value>> {
         None => Ok(None),
         Some(bytes) => match serde_json::from_slice(&bytes) {
             Ok(value) => Ok(Some(value)),
-            Err(error) => fail(format!(
+            Err(error) => Err(format!(
                 "what is received is not JSON: {error}; it begins with {:?}",
                 String::from_utf8_lossy(&bytes[..bytes.len().min(40)])
             )),
@@ -107,7 +91,8 @@ async fn send(sender: &mut Sender, number: usize) -> CheckResult {
     } else {
         serde_json::to_vec_pretty(&message)
     };
-    sender.send(text?).await.map_err(failed)
+    let text = text.map_err(|error| error.to_string())?;
+    sender.send(text).await.map_err(failed)
 }
 
 async fn send_all(sender: &mut Sender, count: usize) -> CheckResult {
@@ -178,7 +163,7 @@ async fn too_long([here, there]: [Channel; 2]) -> CheckResult {
                 None => Ok(()),
                 next => expect("what is received after it", next, Some(message(1))),
             },
-            Some(short) => fail(format!("{} bytes of it are received", short.len())),
+            Some(short) => Err(format!("{} bytes of it are received", short.len())),
         }
     };
     tokio::try_join!(sending, receiving)?;
@@ -213,7 +198,7 @@ async fn held_back([here, there]: [Channel; 2]) -> CheckResult {
         }
         if sent == TOO_MANY {
             let mebibytes = (TOO_MANY * MAX) >> 20;
-            return fail(format!("{mebibytes} MiB are taken that nobody receives"));
+            return Err(format!("{mebibytes} MiB are taken that nobody receives"));
         }
     }
     let sending = async {
@@ -246,7 +231,7 @@ async fn gone([here, there]: [Channel; 2]) -> CheckResult {
         }
         tokio::time::sleep(Duration::from_millis(1)).await;
     }
-    fail(format!(
+    Err(format!(
         "{ATTEMPTS} messages are taken for an end that is gone"
     ))
 }
@@ -271,6 +256,13 @@ async fn given_up([here, there]: [Channel; 2]) -> CheckResult {
     Ok(())
 }
 
-fn failed(error: io::Error) -> Failure {
-    Failure(format!("failed: {error}"))
+fn expect<T: PartialEq + std::fmt::Debug>(what: &str, got: T, want: T) -> CheckResult {
+    if got == want {
+        return Ok(());
+    }
+    Err(format!("{what}: {got:?}, not {want:?}"))
+}
+
+fn failed(error: io::Error) -> String {
+    format!("failed: {error}")
 }
