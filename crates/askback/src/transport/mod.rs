@@ -56,7 +56,7 @@ pub(crate) use connect::{ChannelResource, Report};
 #[cfg(feature = "client")]
 pub use connect::{Connect, ConnectFuture, Link};
 #[cfg(feature = "http-client")]
-pub use http::{BadHeader, BadUrl, Eras, Http};
+pub use http::{BadHeader, BadUrl, Http};
 pub use lines::lines;
 #[cfg(feature = "client")]
 pub(crate) use link::{LinkReceiver, LinkSender};

@@ -145,11 +145,7 @@ async fn a_transport_that_breaks_the_contract_is_told_which_rule() {
                 "{fault:?}\n{broken:?}"
             );
         }
-        assert_eq!(
-            broken.is_empty(),
-            rules.is_empty(),
-            "{fault:?}\n{broken:?}"
-        );
+        assert_eq!(broken.is_empty(), rules.is_empty(), "{fault:?}\n{broken:?}");
     }
 }
 

@@ -19,7 +19,7 @@ use futures_util::{
 use tokio::sync::mpsc;
 
 use super::{
-    eras::ServerEra,
+    era::ServerEra,
     exchange::{exchange, tell},
     message::PendingRequest,
     old,
@@ -321,9 +321,7 @@ impl Bridge {
     ) -> BridgeOutcome {
         match old::open(&self.state).await {
             Ok((endpoint, events)) => {
-                self.state
-                    .eras
-                    .learn(&self.state.target.url, ServerEra::EventsAndMessages);
+                self.state.era.set(Some(ServerEra::EventsAndMessages));
                 self.begin(old::listen(Arc::clone(&self.state), events));
                 let id = Some(request.id().clone());
                 let (state, to) = (Arc::clone(&self.state), endpoint.clone());
@@ -331,7 +329,7 @@ impl Bridge {
                 self.shape = Shape::Old(endpoint);
             }
             Err(other) => {
-                self.state.eras.forget(&self.state.target.url);
+                self.state.era.set(None);
                 self.shape = Shape::Streamable;
                 match error {
                     Some(error) => {

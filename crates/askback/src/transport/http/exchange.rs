@@ -16,7 +16,7 @@ use tokio::time::{Instant, sleep, timeout};
 
 use super::{
     bridge::BridgeOutcome,
-    eras::ServerEra,
+    era::ServerEra,
     events::{EventStreamEnd, Events, Resumption, is_message},
     message::{PendingRequest, Reply},
     send::{self, HttpState, Response, SHOWN_BODY_BYTES, media, refusal, refusal_in_full, saying},
@@ -61,7 +61,7 @@ pub(super) async fn exchange(state: Arc<HttpState>, request: PendingRequest) -> 
     match failure {
         Failure::Lost(lost) => {
             if request.is_opening() {
-                state.eras.forget(&state.target.url);
+                state.era.set(None);
             }
             state.lose(id, lost).await;
             BridgeOutcome::Done
@@ -404,11 +404,9 @@ async fn give(state: &HttpState, request: &PendingRequest, answered: ExchangeRes
         rest,
     } = answered;
     match &mut response.outcome {
-        Ok(_) if request.is_initialize() => {
-            state.eras.learn(&state.target.url, ServerEra::Handshake)
-        }
-        Ok(_) if request.is_opening() => state.eras.learn(&state.target.url, ServerEra::Modern),
-        Err(_) if request.is_opening() => state.eras.forget(&state.target.url),
+        Ok(_) if request.is_initialize() => state.era.set(Some(ServerEra::Handshake)),
+        Ok(_) if request.is_opening() => state.era.set(Some(ServerEra::Modern)),
+        Err(_) if request.is_opening() => state.era.set(None),
         Ok(result) if request.stands_alone() => {
             if let Some(is_first) = request.lists_tools() {
                 let read = state.tools.read(result, is_first, &state.limits);

@@ -6,7 +6,7 @@
 //! all its responses.
 
 mod bridge;
-mod eras;
+mod era;
 mod events;
 mod exchange;
 mod message;
@@ -38,7 +38,7 @@ use url::Url;
 use self::permission::Permission;
 use self::{
     bridge::Bridge,
-    eras::ServerEra,
+    era::{KnownEra, ServerEra},
     send::{HttpState, Target},
     tools::Tools,
 };
@@ -49,14 +49,14 @@ use super::{
 #[cfg(feature = "oauth-client")]
 use crate::authorization::client::Authorization;
 
-pub use eras::Eras;
-
 /// A server reached over HTTP, by its URL.
 ///
 /// Detects what the server supports: Streamable HTTP in every revision, or the older pair of an
 /// event stream and a message endpoint. Redirects are followed only to the same origin. If the
 /// environment sets `HTTP_PROXY` or `HTTPS_PROXY`, requests use that proxy, except to the hosts in
 /// `NO_PROXY`.
+///
+/// Clones share what they learn of the server, so that it is probed once.
 ///
 /// ```no_run
 /// use askback::{client::Client, transport::Http};
@@ -71,7 +71,7 @@ pub use eras::Eras;
 pub struct Http {
     url: Url,
     headers: HeaderMap,
-    eras: Eras,
+    era: KnownEra,
     tools: Arc<Tools>,
     is_direct: bool,
     /// Created with the limits of the first client that connects.
@@ -133,7 +133,7 @@ impl Http {
         Ok(Self {
             url,
             headers: HeaderMap::new(),
-            eras: Eras::default(),
+            era: KnownEra::default(),
             tools: Arc::default(),
             is_direct: false,
             requests: None,
@@ -177,13 +177,6 @@ impl Http {
         self
     }
 
-    /// Shares the eras of known servers between clients, so that each server is probed once.
-    #[must_use]
-    pub fn eras(mut self, eras: &Eras) -> Self {
-        self.eras = eras.clone();
-        self
-    }
-
     fn open(&mut self, limits: &Limits) -> io::Result<Link> {
         let requests = match &self.requests {
             Some(requests) => requests.clone(),
@@ -200,7 +193,7 @@ impl Http {
         let mut headers = self.headers.clone();
         headers.extend(requests.proxy_headers(&target.uri));
         headers.entry(USER_AGENT).or_insert(NAME);
-        let known = self.eras.get(&self.url);
+        let known = self.era.get();
         let (received, incoming) = Inbox::new(limits.wire.message_bytes);
         let (outgoing, sent) = mpsc::channel(WAITING);
         let (reported, reports) = mpsc::channel(WAITING);
@@ -218,7 +211,7 @@ impl Http {
             target,
             headers,
             limits: limits.clone(),
-            eras: self.eras.clone(),
+            era: self.era.clone(),
             tools: Arc::clone(&self.tools),
             session: Mutex::default(),
             incoming: received,

@@ -32,7 +32,7 @@ use url::Url;
 
 #[cfg(feature = "oauth-client")]
 use super::permission::Permission;
-use super::{Eras, Tools};
+use super::{Tools, era::KnownEra};
 use crate::transport::{Report, Tap, WireEvent, inbox::Inbox, tap::shortened};
 
 const AFTER: HeaderName = HeaderName::from_static(LAST_EVENT_ID);
@@ -48,7 +48,7 @@ pub(super) struct HttpState {
     /// The headers of every request: the user's headers and the user agent.
     pub(super) headers: HeaderMap,
     pub(super) limits: Limits,
-    pub(super) eras: Eras,
+    pub(super) era: KnownEra,
     pub(super) tools: Arc<Tools>,
     pub(super) session: Mutex<Session>,
     pub(super) incoming: Inbox<ServerMessage>,

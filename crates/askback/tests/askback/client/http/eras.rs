@@ -6,7 +6,7 @@ use askback::{
 };
 use serde_json::json;
 
-use super::{Eras, Http, Reply, Server, builder, call, connect, impatient, modern, session};
+use super::{Http, Reply, Server, builder, call, connect, impatient, modern, session};
 
 #[tokio::test]
 async fn failures_tell_no_era() {
@@ -148,11 +148,6 @@ async fn other_answers_lead_to_the_handshake() {
 // Shows VE-07.
 #[tokio::test]
 async fn what_is_known_of_a_server_is_shared_and_forgotten() {
-    let eras = Eras::default();
-    let connect = async |server: &Server| {
-        let http = Http::new(&server.url).unwrap().eras(&eras);
-        builder(None).limits(impatient()).connect(http).await
-    };
     let server = Server::start(|asked, before| match (asked.what(), before) {
         // Later, the server is of the other era.
         ("initialize", 2..) => Reply::json(400, asked.error(-32020, json!(null))),
@@ -161,13 +156,18 @@ async fn what_is_known_of_a_server_is_shared_and_forgotten() {
         _ => session(asked),
     })
     .await;
-    connect(&server).await.unwrap().close().await;
+    let http = Http::new(&server.url).unwrap();
+    let connect = async || {
+        let builder = builder(None).limits(impatient());
+        builder.connect(http.clone()).await
+    };
+    connect().await.unwrap().close().await;
     assert_eq!(server.whats()[..2], ["server/discover", "initialize"]);
     let before = server.whats().len();
-    connect(&server).await.unwrap().close().await;
+    connect().await.unwrap().close().await;
     assert_eq!(server.whats()[before], "initialize");
     let before = server.whats().len();
-    let client = connect(&server).await.unwrap();
+    let client = connect().await.unwrap();
     assert_eq!(client.revision().as_str(), "2026-07-28");
     call(&client, "t").await.unwrap();
     assert_eq!(
@@ -175,7 +175,7 @@ async fn what_is_known_of_a_server_is_shared_and_forgotten() {
         ["initialize", "server/discover", "tools/call"]
     );
     let before = server.whats().len();
-    connect(&server).await.unwrap();
+    connect().await.unwrap();
     assert_eq!(server.whats()[before..], ["server/discover"]);
 }
 

@@ -17,7 +17,7 @@ use std::time::Duration;
 use askback::{
     Limits,
     client::{Client, ClientError},
-    transport::{Eras, Http},
+    transport::Http,
 };
 use serde_json::json;
 
