@@ -9,7 +9,7 @@ mod redis;
 
 use std::{error::Error, future::Future, pin::pin, sync::Arc, time::Duration};
 
-use askback::journal::{Bus, HeardHints, StoreError, StoreFuture, Topic};
+use askback::journal::StoreError;
 use tokio::{
     select,
     task::AbortHandle,
@@ -123,47 +123,29 @@ impl Relay {
     }
 }
 
-impl Bus for Relay {
-    fn publish(&self, topic: Topic, hint: &[u8]) {
-        self.hub.publish(topic, hint);
-    }
-
-    fn hear(&self, after: Option<u64>) -> StoreFuture<'_, HeardHints> {
-        Box::pin(async move { Ok(self.hub.hear(after).await) })
-    }
-
-    fn was_reached(&self) -> bool {
-        self.hub.was_reached()
-    }
-
-    fn is_refused(&self) -> bool {
-        self.hub.is_refused()
-    }
-}
-
-/// Implements [`Bus`] for a type with a field `relay`.
+/// Implements [`Bus`](askback::journal::Bus) for a type with a field `relay`.
 macro_rules! bus_by_relay {
     ($bus:ident) => {
         askback_core::debug_only!($bus {});
 
         impl askback::journal::Bus for $bus {
             fn publish(&self, topic: askback::journal::Topic, hint: &[u8]) {
-                self.relay.publish(topic, hint);
+                self.relay.hub.publish(topic, hint);
             }
 
             fn hear(
                 &self,
                 after: Option<u64>,
             ) -> askback::journal::StoreFuture<'_, askback::journal::HeardHints> {
-                self.relay.hear(after)
+                Box::pin(async move { Ok(self.relay.hub.hear(after).await) })
             }
 
             fn was_reached(&self) -> bool {
-                self.relay.was_reached()
+                self.relay.hub.was_reached()
             }
 
             fn is_refused(&self) -> bool {
-                self.relay.is_refused()
+                self.relay.hub.is_refused()
             }
         }
     };
