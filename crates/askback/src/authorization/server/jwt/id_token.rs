@@ -74,23 +74,6 @@ impl IdTokenVerifier {
         Ok(Self::new(issuer, client_id.into(), source))
     }
 
-    /// Creates a verifier for the issuer with this name, whose keys are at this URL (`jwks_uri`).
-    ///
-    /// # Errors
-    ///
-    /// [`BadKeys`] if a URL cannot be used.
-    pub fn with_jwks_url(
-        fetcher: &Fetcher,
-        issuer: impl Into<String>,
-        client_id: impl Into<String>,
-        url: &str,
-    ) -> Result<Self, BadKeys> {
-        let issuer = issuer.into();
-        usable(&issuer)?;
-        let source = Source::at(fetcher.clone(), usable(url)?);
-        Ok(Self::new(issuer, client_id.into(), source))
-    }
-
     /// Creates a verifier for the issuer with this name and these keys, a JSON Web Key Set.
     ///
     /// # Errors
