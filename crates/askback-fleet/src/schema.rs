@@ -103,7 +103,6 @@ const TABLES: &str = "
     )TABLE;
 ";
 
-/// The values of a statement.
 type Values<'a> = &'a [&'a (dyn ToSql + Sync)];
 
 /// Runs statements: on a connection of the pool or in its transaction, which prepare each statement once, or in the

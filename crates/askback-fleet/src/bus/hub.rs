@@ -103,7 +103,6 @@ impl Hub {
         self.published.notify_one();
     }
 
-    /// Waits until there is something to send.
     pub(super) async fn wait_outgoing(&self) {
         loop {
             {

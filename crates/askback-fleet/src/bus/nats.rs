@@ -75,7 +75,6 @@ struct Server {
 }
 
 impl Server {
-    /// Returns options with the user and password, or the token.
     fn authenticated(&self) -> Result<ConnectOptions, BusFailure> {
         let options = ConnectOptions::new();
         let decode = |text: &str| match percent_decode_str(text).decode_utf8() {

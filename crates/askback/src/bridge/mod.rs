@@ -361,7 +361,6 @@ impl Bridge {
         served
     }
 
-    /// Opens the first connection to the server.
     async fn connect_first(
         &self,
         client: &ClientGreeting,

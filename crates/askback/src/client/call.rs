@@ -49,7 +49,6 @@ mod sealed {
     use super::CallResult;
 
     pub trait RoundRequest {
-        /// The type of the final result.
         type Result: CallResult;
 
         fn into_request(self) -> ClientRequest;

@@ -47,7 +47,6 @@ pub(crate) struct Backing {
     pub(crate) logs: bool,
     pub(crate) commits: RunningCommits,
     pub(crate) store: Arc<dyn Store>,
-    /// How often the store was written.
     pub(crate) writes: AtomicU32,
 }
 

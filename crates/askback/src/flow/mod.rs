@@ -119,7 +119,7 @@ impl Cell {
         })
     }
 
-    /// Returns the flow. Its lock is never held while a handler is polled.
+    /// Its lock is never held while a handler is polled.
     pub(crate) fn flow(&self) -> FlowGuard<'_> {
         let mut held = self.held.lock();
         if held.going.is_none() {

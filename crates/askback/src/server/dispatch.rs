@@ -134,7 +134,6 @@ struct ParkedState {
     task: Option<bool>,
 }
 
-/// The written result of a request, or its error.
 type Written = Result<Message, ErrorObject>;
 
 /// Answers a request, and turns its end into `T`. The future is pending if there is no `T`: the

@@ -90,7 +90,6 @@ impl Shared {
     }
 }
 
-/// The tasks that a request is about.
 fn tasks_of(request: &ClientRequest) -> impl Iterator<Item = &str> {
     let (one, several) = match request {
         ClientRequest::GetTask(params) => (Some(&params.task_id), None),

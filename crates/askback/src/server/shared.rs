@@ -164,7 +164,6 @@ impl Shared {
         }
     }
 
-    /// The calls that the processes of a fleet count together.
     #[cfg(feature = "http-server")]
     pub(super) fn calls_of_fleet(&self) -> Option<&super::fleet::FleetCalls> {
         self.fleet.as_ref().and_then(|node| node.calls.as_ref())

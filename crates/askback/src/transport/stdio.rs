@@ -198,7 +198,6 @@ mod tests {
         ]
     }
 
-    /// Checks messages in both directions between two channels.
     async fn check(ends: fn() -> Ends, channel: fn(File, File, usize) -> Channel) {
         let broken = broken_rules(async |max_bytes| {
             ends().map(|(input, output)| channel(input, output, max_bytes))

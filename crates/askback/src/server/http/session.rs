@@ -438,7 +438,6 @@ impl State {
         (stream, &mut self.room)
     }
 
-    /// Observes the resources that the client watches.
     fn watch(&mut self) {
         if let Some(observing) = &mut self.observing {
             let watched = self.engine.watched();

@@ -88,7 +88,6 @@ impl StreamReader {
         .await
     }
 
-    /// Returns the events of the stream, after these.
     pub(super) fn events(self, first: Vec<u8>) -> impl Events {
         let mut reader = self;
         written(move |to| async move {
