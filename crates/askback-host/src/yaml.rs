@@ -7,12 +7,11 @@ use jiff::SignedDuration;
 use serde::{
     Deserialize,
     de::{
-        self, DeserializeOwned, DeserializeSeed, IgnoredAny, MapAccess, SeqAccess, Visitor,
+        self, DeserializeOwned, MapAccess, SeqAccess, Visitor,
         value::{MapAccessDeserializer, SeqAccessDeserializer},
     },
 };
 use serde_json::Value;
-use serde_path_to_error::Segment;
 use yaml_serde::Deserializer;
 
 use crate::{
@@ -22,9 +21,8 @@ use crate::{
 
 /// Parses YAML or JSON.
 ///
-/// An error names the place of the invalid value. For a type with `#[serde(try_from)]`, it names
-/// the map or list around it.
-/// The error says what was expected, and where.
+/// An error names the path of the invalid value. Its line may be that of the list or map around the
+/// value.
 pub fn parse<T: DeserializeOwned>(text: &str) -> Result<T, Words> {
     // The parser would count a byte order mark as a column.
     let text = text.trim_start_matches('\u{feff}');
@@ -46,30 +44,25 @@ pub fn parse<T: DeserializeOwned>(text: &str) -> Result<T, Words> {
         });
     }
     serde_path_to_error::deserialize(Deserializer::from_str(text)).map_err(|error| {
-        let (path, error) = (error.path().clone(), error.into_inner());
+        let path = error.path().to_string();
+        let error = error.into_inner();
         let told = error.to_string();
         let told = told
             .rsplit_once(" at line ")
             .map_or(&*told, |(told, _)| told);
-        let steps: Vec<_> = path.iter().collect();
-        let value = Finder(&steps).deserialize(Deserializer::from_str(text));
-        let value = value.err().and_then(|error| place(&error));
-        let (told, at) = match place(&error) {
-            // The name of an unknown member is in front of its value.
-            at if at >= value || told.contains("unknown field ") => (told.to_owned(), at),
-            _ => {
-                let path = path.to_string();
-                let around = told.split_once(": ").filter(|it| path.starts_with(it.0));
-                let why = around.map_or(told, |(_, why)| why);
-                match steps.is_empty() {
-                    true => (why.to_owned(), value),
-                    false => (format!("{path}: {why}"), value),
-                }
+        // The parser's path may end at the list or map around the value.
+        let (told, is_around) = match told.split_once(": ") {
+            _ if told.contains("unknown field ") => (told.to_owned(), false),
+            Some((around, why)) if path.starts_with(around) => {
+                (format!("{path}: {why}"), around != path)
             }
+            _ if path == "." => (told.to_owned(), false),
+            _ => (format!("{path}: {told}"), true),
         };
         let why = given(with_near_name(reworded(&told)));
-        match at {
+        match place(&error) {
             None | Some((1, 1)) => words!("{} at line 1", why),
+            Some((line, _)) if is_around => words!("{}, in the list or map at line {}", why, line),
             Some((line, column)) => words!("{} at line {} column {}", why, line, column),
         }
     })
@@ -110,47 +103,6 @@ impl<const MAX_SECONDS: u64> TryFrom<String> for Time<MAX_SECONDS> {
             Some(_) => Err(format!("expected at most `{}m`", MAX_SECONDS / 60)),
             None => Err("expected a time such as `2s` or `500ms`".to_owned()),
         }
-    }
-}
-
-/// Fails at the value that a path leads to, so that the parser reports its place.
-struct Finder<'a>(&'a [&'a Segment]);
-
-impl<'de> DeserializeSeed<'de> for Finder<'_> {
-    type Value = ();
-
-    fn deserialize<D: serde::Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
-        deserializer.deserialize_any(self)
-    }
-}
-
-impl<'de> Visitor<'de> for Finder<'_> {
-    type Value = ();
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("another value")
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
-        if let [Segment::Map { key }, path @ ..] = self.0 {
-            while let Some(name) = map.next_key::<String>()? {
-                if name == *key {
-                    return map.next_value_seed(Finder(path));
-                }
-                map.next_value::<IgnoredAny>()?;
-            }
-        }
-        Err(de::Error::custom("it is here"))
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<(), A::Error> {
-        if let [Segment::Seq { index }, path @ ..] = self.0 {
-            for _ in 0..*index {
-                list.next_element::<IgnoredAny>()?;
-            }
-            list.next_element_seed(Finder(path))?;
-        }
-        Err(de::Error::custom("it is here"))
     }
 }
 

@@ -37,8 +37,8 @@ fn a_wrong_file_is_refused_at_its_line() {
     );
     check(
         "answers:\n  - cancel: true\n  - {accept: {}, decline: true}",
-        "line 3",
-        "a rule needs one of",
+        "in the list or map at line 2",
+        "answers[1]: a rule needs one of",
     );
     check(
         "answers:\n  - decline: false",
@@ -78,17 +78,17 @@ fn a_wrong_file_is_refused_at_its_line() {
     );
     check(
         "sampling:\n  - reply: {tool: a, input: {n: 1, n: 2}}",
-        "line 2 column 29",
+        "line 2",
         "sampling[0].reply.input: `n` is given twice",
     );
     check(
         "answers:\n  - cancel: true\n\n  - accept:\n      a: {date: soon}",
-        "line 5 column 10",
+        "in the list or map at line 5",
         "answers[1].accept.a: a date counts",
     );
     check(
         "answers:\n  - {cancel: true, then: [{cancel: true}, {cancel: true, after: 1}]}",
-        "line 2 column 65",
+        "line 2",
         "answers[0].then[1].after: expected a time such as",
     );
     check(
