@@ -167,13 +167,6 @@ pub(crate) fn notice(page: &mut Page, asker: &Asker, notice: &Notice) {
             Style::Plain,
             words!("{} is not told. The call fails: it needs the link.", name),
         ),
-        Notice::AsksOn => (
-            Style::Warning,
-            words!(
-                "{} asks on for the call that was stopped. That is cancelled until your next line.",
-                name
-            ),
-        ),
         Notice::Lost => (
             Style::Warning,
             words!("{} went away while its question waited.", name),
@@ -316,7 +309,6 @@ pub(crate) fn because(why: Why) -> &'static str {
         Why::Unmatched => ": no rule of the answers file fits",
         Why::Muted => ": you wanted no more questions",
         Why::Flood => ": too many questions wait",
-        Why::Stopped => ": its call was stopped",
     }
 }
 

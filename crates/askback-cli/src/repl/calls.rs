@@ -175,7 +175,7 @@ impl Repl<'_> {
         let how = match &outcome {
             Ok(received) if !received.failed => How::Done,
             Ok(_) => How::Error,
-            Err(error) if error.kind == Kind::Interrupted && self.at_work() == 0 => How::Stopped,
+            Err(error) if error.kind == Kind::Interrupted => How::Stopped,
             Err(_) => How::Failed,
         };
         let host = &mut self.session.host;

@@ -123,8 +123,6 @@ pub struct Suggestions {
 pub enum Notice {
     /// The question ended without an answer of the user.
     Ended(QuestionEnd),
-    /// The server still asks questions for a stopped call. They are cancelled.
-    AsksOn,
     /// The server disconnected before its question was answered. The reason is reported separately.
     Lost,
     /// The user refused a link from an error of the server: the call fails, and the server is not

@@ -216,7 +216,6 @@ impl Conversation {
             } => {
                 let begun = UnderWay::new(call, line, self.now, self.answering());
                 let server = self.server_mut(server);
-                server.desk.go_on();
                 server.desk.begin_call(is_repeated);
                 server.call = Some(begun);
             }
@@ -227,10 +226,7 @@ impl Conversation {
             }
             Change::Ended(server, how) => self.end(server, how),
             Change::Chosen(server) => self.chosen = server,
-            Change::Entered(lines) => {
-                self.servers_mut().for_each(|server| server.desk.go_on());
-                self.history.remember(lines);
-            }
+            Change::Entered(lines) => self.history.remember(lines),
             Change::Offered(offers) => self.offers.set(offers),
             Change::Servers(servers) => self.offers.set_servers(servers),
             Change::Described(words) => self.head = words,
@@ -261,9 +257,6 @@ impl Conversation {
         let (now, answering) = (self.now, self.answering());
         let server = self.server_mut(server);
         server.desk.end_call();
-        if how == How::Stopped {
-            server.desk.stop_call();
-        }
         let Some(call) = server.call.take() else {
             return;
         };
@@ -353,7 +346,7 @@ pub enum How {
     Error,
     /// Without a result.
     Failed,
-    /// The user stopped it, and no other request to the server was pending.
+    /// By the user.
     Stopped,
 }
 

@@ -40,7 +40,6 @@ pub struct Desk {
     ended_before: WorstEnd,
     repeats: Repeats,
     kept: Leftover,
-    stopped: LastStop,
     refused: usize,
     /// Whether the user was told, since their last answer, that too many questions wait.
     flooded: bool,
@@ -188,7 +187,6 @@ impl Desk {
             ended_before: WorstEnd::default(),
             repeats: Repeats::default(),
             kept: Leftover::default(),
-            stopped: LastStop::default(),
             refused: 0,
             flooded: false,
             model: None,
@@ -299,7 +297,6 @@ impl Desk {
 
     fn effects(&mut self, event: Event) -> Vec<Effect> {
         match event {
-            Event::Asked(id, question) if self.stopped.is_for(&question) => self.asks_on(id),
             Event::Asked(id, question) => self.asked(id, question),
             Event::Refused(refused) => self.refused(refused),
             Event::Ended(id, end) => self.remove(Notice::Ended(end), |open| open.id == id),
@@ -657,48 +654,6 @@ impl Desk {
 
     pub fn end_call(&mut self) {
         self.repeats.end();
-    }
-}
-
-/// Whether the last call was stopped and nothing has started since.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-enum LastStop {
-    #[default]
-    No,
-    Silent,
-    Told,
-}
-
-impl LastStop {
-    /// Whether a question can only belong to the stopped call. A server may ask for folders at any
-    /// time.
-    fn is_for(self, question: &Question) -> bool {
-        let asks = matches!(
-            question.ask,
-            Ask::Form { .. } | Ask::Link { .. } | Ask::Sample(_)
-        );
-        self != Self::No && asks && question.call.is_none()
-    }
-}
-
-impl Desk {
-    /// Records that the user stopped the call while no other request to the server was pending.
-    pub fn stop_call(&mut self) {
-        self.stopped = LastStop::Silent;
-    }
-
-    /// Records that the user did something else. New questions may belong to that.
-    pub fn go_on(&mut self) {
-        self.stopped = LastStop::No;
-    }
-
-    /// Cancels a question of the stopped call, and tells the user once.
-    fn asks_on(&mut self, id: u64) -> Vec<Effect> {
-        let is_told = self.stopped == LastStop::Told;
-        self.stopped = LastStop::Told;
-        let tell = (!is_told).then_some(Effect::Tell(Notice::AsksOn));
-        let cancel = Effect::Answer(id, Reply::Cancelled(Why::Stopped));
-        tell.into_iter().chain([cancel]).collect()
     }
 }
 

@@ -232,7 +232,6 @@ pub enum Why {
     Unmatched,
     Muted,
     Flood,
-    Stopped,
 }
 
 impl From<CallTarget> for Call {
@@ -345,11 +344,9 @@ impl Reply {
             },
             Self::Cancelled(why) => match why {
                 Why::Rule { expected: true } => WorstEnd::Expected,
-                Why::Person
-                | Why::EndOfInput
-                | Why::Muted
-                | Why::Stopped
-                | Why::Rule { expected: false } => WorstEnd::Refused,
+                Why::Person | Why::EndOfInput | Why::Muted | Why::Rule { expected: false } => {
+                    WorstEnd::Refused
+                }
                 Why::Nobody | Why::Unmatched | Why::Flood => WorstEnd::Unanswered,
             },
             _ => WorstEnd::Answered,

@@ -356,7 +356,7 @@ fn explained(effects: &[Effect]) -> bool {
         matches!(
             effect,
             Effect::Open(_)
-                | Effect::Answer(_, Reply::Cancelled(Why::Flood | Why::Muted | Why::Stopped))
+                | Effect::Answer(_, Reply::Cancelled(Why::Flood | Why::Muted))
                 | Effect::Tell(Notice::LinkRefused { .. })
         )
     })

@@ -4,20 +4,21 @@
 use std::{collections::BTreeMap, time::Duration};
 
 use askback::{
+    forms::Content,
     limits::Limits,
     protocol::{LoggingLevel, Root, Tool},
 };
 use askback_host::{
     ending::QuestionEnd,
     model::{
-        Action, Call, Catalog, Change, Conversation, Desk, Effect, Event, Far, How, Notice, Offer,
-        Permission, Presence, Question, Reply, Server, Why, WorstEnd,
+        Action, Call, Catalog, Change, Conversation, Desk, Effect, Event, Far, How, Offer,
+        Permission, Presence, Question, Reply, Server,
     },
     relay::ServerId,
 };
 use proptest::prelude::*;
 
-use crate::{desk, form, full::sampling, link, roots, safety, sign_in, travel};
+use crate::{desk, form, safety, sign_in, travel};
 
 const SERVERS: usize = 3;
 
@@ -312,43 +313,31 @@ fn call_of(server: ServerId) -> Change {
 }
 
 #[test]
-fn a_server_that_asks_on_for_a_stopped_call_is_cancelled() {
+fn a_question_after_a_stopped_call_is_not_answered_for_the_user() {
     let (mut talk, ids) = conversation();
-    let ask = |talk: &mut Conversation, id, question: Question| {
-        let asked = Event::Asked(id, question);
-        let happened = talk.update(Change::Desk(ids[0], asked));
-        happened.expect("it is at a desk").effects
-    };
+    let server = ids[0];
     let of_no_call = || Question {
         call: None,
         ..form("Sure?", "", "")
     };
-    let cancelled = |id| Effect::Answer(id, Reply::Cancelled(Why::Stopped));
-    let told = || Effect::Tell(Notice::AsksOn);
-    let stopped = Change::Ended(ids[0], How::Stopped);
-    talk.update(call_of(ids[0]));
-    talk.update(stopped.clone());
-    assert_eq!(ask(&mut talk, 1, of_no_call()), [told(), cancelled(1)]);
-    for (id, question) in (2..).zip([form("Sure?", "", ""), link("https://a.test/"), sampling()]) {
-        let of_no_call = Question {
-            call: None,
-            ..question
-        };
-        assert_eq!(ask(&mut talk, id, of_no_call), [cancelled(id)]);
-    }
-    // Still allowed: a request for roots, and a question that names its call.
-    assert_eq!(ask(&mut talk, 5, roots()), []);
-    assert_eq!(ask(&mut talk, 6, form("Sure?", "", "")), []);
-    assert_eq!(talk.server(ids[0]).desk().ended(), WorstEnd::Answered);
-    let others = [
-        call_of(ids[0]),
-        Change::Entered(vec!["/begin t".to_owned()]),
-    ];
-    for (id, other) in (7..).step_by(2).zip(others) {
-        talk.update(stopped.clone());
-        assert_eq!(ask(&mut talk, id, of_no_call()), [told(), cancelled(id)]);
-        talk.update(other);
-        assert_eq!(ask(&mut talk, id + 1, of_no_call()), []);
+    let happen = |talk: &mut Conversation, event| {
+        let happened = talk.update(Change::Desk(server, event));
+        happened.expect("it is at a desk").effects
+    };
+    let answer = || Event::Answered(Reply::Form(Content::new()));
+    talk.update(call_of(server));
+    happen(&mut talk, Event::Asked(1, form("Sure?", "", "")));
+    happen(&mut talk, Event::Asked(2, of_no_call()));
+    let answered = |id| Effect::Answer(id, Reply::Form(Content::new()));
+    assert_eq!(happen(&mut talk, answer()), [answered(1)]);
+    assert_eq!(happen(&mut talk, answer()), [answered(2)]);
+    talk.update(Change::Ended(server, How::Stopped));
+    for (id, question) in [(3, form("Sure?", "", "")), (4, of_no_call())] {
+        let of_call = question.call.clone();
+        assert_eq!(happen(&mut talk, Event::Asked(id, question)), []);
+        let front = talk.server(server).desk().front().expect("it is shown");
+        assert_eq!((front.id, &front.question.call), (id, &of_call));
+        assert_eq!(happen(&mut talk, answer()), [answered(id)]);
     }
 }
 
