@@ -233,7 +233,7 @@ pub fn prepare(
     answers: Answers,
 ) -> Result<(Opener, Host), Error> {
     tell_of(&target);
-    let (room, mut host) = Room::new((&target, target.name.clone()), args, answers, Some)?;
+    let (room, mut host) = Room::new(&target, args, answers, Some)?;
     let connection = room.connection(&mut host, target)?;
     Ok((connection.opener, host))
 }
@@ -252,7 +252,7 @@ impl Session {
         take: impl Fn(Event) -> Option<Event> + Send + Sync + 'static,
     ) -> Result<Self, Error> {
         tell_of(&target);
-        let (room, mut host) = Room::new((&target, target.name.clone()), args, answers, take)?;
+        let (room, mut host) = Room::new(&target, args, answers, take)?;
         let connection = room.connection(&mut host, target)?;
         let client = open(&connection.opener, &mut host).await?;
         Ok(Self::of(host, connection, client))

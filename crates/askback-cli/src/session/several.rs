@@ -1,6 +1,6 @@
 //! Connections to several servers, with one front end.
 
-use std::{iter, mem, sync::Arc, vec};
+use std::{iter, mem, sync::Arc};
 
 use askback::{
     Limits, Revision,
@@ -15,7 +15,7 @@ use askback_host::{
     relay::{Relay, ServerId},
     remarks::StderrMode,
     tasks::Tasks,
-    text::{Clock, Words, given, told_apart},
+    text::{Clock, Words, given, look_alike},
     words,
 };
 use tokio::task::JoinSet;
@@ -66,9 +66,9 @@ pub(super) struct Room<'a> {
 }
 
 impl<'a> Room<'a> {
-    /// Creates a room with a host for this server, which the user sees under this name.
+    /// Creates a room with a host for this server.
     pub(super) fn new(
-        (first, name): (&Target, String),
+        first: &Target,
         args: &'a SessionArgs,
         answers: Answers,
         take: impl Fn(Event) -> Option<Event> + Send + Sync + 'static,
@@ -96,18 +96,17 @@ impl<'a> Room<'a> {
             true => with_page(leaf, &limits)?,
             false => leaf,
         };
-        let mut host = Host::new(room.desk(first, name), leaf, arrivals, &limits);
+        let mut host = Host::new(room.desk(first), leaf, arrivals, &limits);
         if let Some(model) = model {
             host = host.with_model(model);
         }
         Ok((room, host))
     }
 
-    /// The desk for a server's questions. The user sees the server under this name.
-    fn desk(&self, target: &Target, name: String) -> Desk {
+    fn desk(&self, target: &Target) -> Desk {
         let reached = target.shown();
         let asker = Asker {
-            name,
+            name: target.name.clone(),
             reached: match target.file {
                 Some(_) => Origin::Listed(reached.into()),
                 None => Origin::Typed(reached),
@@ -206,23 +205,23 @@ pub(super) fn tell_of(target: &Target) {
     }
 }
 
-/// The names that the user sees for the servers. If names look alike, their differing characters
-/// are shown as code points, and the user is told.
-fn names_apart(first: &Target, others: &[Target]) -> (String, vec::IntoIter<String>) {
-    let targets = iter::once(first).chain(others);
-    let names: Vec<_> = targets.map(|target| target.name.clone()).collect();
-    let apart = told_apart(&names);
-    let mut page = out::stderr_page();
-    for (name, _) in apart.iter().zip(&names).filter(|(name, own)| name != own) {
-        let words = words!(
-            "The name {} looks like that of another server. Signs that differ are shown by their numbers.",
-            given(name).short()
-        );
-        page.say(Style::Warning, words);
+/// Fails if the names of two servers look the same.
+fn names_apart(first: &Target, others: &[Target]) -> Result<(), Error> {
+    let names: Vec<_> = iter::once(first)
+        .chain(others)
+        .map(|target| &target.name)
+        .collect();
+    for (at, name) in names.iter().enumerate() {
+        if let Some(other) = names.iter().skip(at).find(|other| look_alike(name, other)) {
+            let words = words!(
+                "the names {} and {} of two servers look the same",
+                given(name).short(),
+                given(other).short()
+            );
+            return Err(Error::usage(words).hint("Give one of them another name in the file."));
+        }
     }
-    out::tell(&mut page);
-    let mut apart = apart.into_iter();
-    (apart.next().unwrap_or_default(), apart)
+    Ok(())
 }
 
 /// The error for a server that was never connected, or whose end is unknown.
@@ -295,13 +294,13 @@ impl Session {
         others: Vec<Target>,
         args: &SessionArgs,
     ) -> Result<(Self, Vec<Connection>, OpeningServers), Error> {
+        names_apart(&first, &others)?;
         // Shown first, because a front end takes over the terminal.
         iter::once(&first).chain(&others).for_each(tell_of);
-        let (name, names) = names_apart(&first, &others);
-        let (room, mut host) = Room::new((&first, name), args, Answers::Person, Some)?;
+        let (room, mut host) = Room::new(&first, args, Answers::Person, Some)?;
         let mut connections = vec![room.connection(&mut host, first)?];
-        for (target, name) in others.into_iter().zip(names) {
-            host.add(room.desk(&target, name));
+        for target in others {
+            host.add(room.desk(&target));
             connections.push(room.connection(&mut host, target)?);
         }
         let mut opening = OpeningServers::default();

@@ -295,7 +295,7 @@ fn a_server_with_invisible_characters_in_its_name_is_not_used() {
 }
 
 #[test]
-fn servers_whose_names_look_alike_are_told_apart() {
+fn servers_whose_names_look_alike_are_refused() {
     let run = Run::new("alike", &["open", "--protocol", "2025-11-25", "--all"]);
     place(&run.scratch);
     let file = json!({"mcpServers": {
@@ -303,19 +303,9 @@ fn servers_whose_names_look_alike_are_told_apart() {
         "\u{430}ir": {"command": "sh", "args": ["b/server.sh"]},
     }});
     let file = run.scratch.file("mcp.json", &file.to_string());
-    let lines = [
-        "/server <U+0430>ir",
-        "/servers",
-        "/call reserve",
-        "7C",
-        "",
-        "",
-    ];
-    let run = run.and(&["--config", &file]).input(&lines.join("\n"));
-    let ran = run.run().expect(0);
-    ran.says("The name <U+0430>ir looks like that of another server.")
-        .says("> air: connected, 2025-11-25\n  <U+0430>ir: connected, 2025-11-25\n")
-        .says("You talk to <U+0430>ir.")
-        .says("  air: connected, 2025-11-25\n> <U+0430>ir: connected, 2025-11-25\n")
-        .says("\n<U+0430>ir asks\n");
+    let run = run.and(&["--config", &file]);
+    run.run()
+        .expect(2)
+        .says("the names air and \u{430}ir of two servers look the same")
+        .says("Give one of them another name in the file.");
 }

@@ -5,7 +5,6 @@
 //! cannot remove, and writes control and invisible characters as `<U+XXXX>`. Our own lines only
 //! contain literals from the source, numbers, and text from the user or this machine.
 
-mod alike;
 mod ci_commands;
 mod clock;
 mod field;
@@ -16,9 +15,9 @@ mod words;
 use std::fmt::Write as _;
 
 use unicode_general_category::{GeneralCategory, get_general_category};
+use unicode_security::confusable_detection::skeleton;
 use unicode_width::UnicodeWidthChar;
 
-pub use alike::told_apart;
 pub use ci_commands::{is_ci_job, without_ci_commands};
 pub use clock::{Clock, instant};
 pub use field::{bounds, check, hint, plain, read};
@@ -73,6 +72,11 @@ pub fn acts_or_hides(c: char) -> bool {
 /// Whether a character changes the text direction.
 pub fn turns(c: char) -> bool {
     matches!(c, '\u{200e}' | '\u{200f}' | '\u{61c}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
+/// Whether a user cannot tell two different names apart. Terminal fonts distinguish ASCII characters.
+pub fn look_alike(name: &str, other: &str) -> bool {
+    name != other && !(name.is_ascii() && other.is_ascii()) && skeleton(name).eq(skeleton(other))
 }
 
 /// Makes text safe for one line. Line breaks and tabs become visible too. For names, titles and
@@ -262,6 +266,26 @@ mod tests {
         check("a\u{13441}b\u{1d159}c", "a<U+13441>b<U+1D159>c");
         check("\u{e0b0}\u{100000}", "<U+E0B0><U+100000>");
         check("a\u{a0}b\u{2003}c\u{202f}d\u{3000}e", "a b c d  e");
+    }
+
+    #[test]
+    fn names_that_look_alike_are_found() {
+        #[track_caller]
+        fn check(name: &str, other: &str, alike: bool) {
+            assert_eq!(look_alike(name, other), alike, "{name:?}, {other:?}");
+            assert_eq!(look_alike(other, name), alike, "{other:?}, {name:?}");
+        }
+        check("travel", "expense", false);
+        check("größe", "日本", false);
+        // The second has a Cyrillic letter.
+        check("travel", "tr\u{430}vel", true);
+        check("a b", "a\u{a0}b", true);
+        check("m", "\u{ff4d}", true);
+        check("größa", "größ\u{430}", true);
+        check("a\u{430}", "\u{430}a", true);
+        check("é", "e\u{301}", true);
+        check("l1", "ll", false);
+        check("größe", "größe", false);
     }
 
     #[test]
