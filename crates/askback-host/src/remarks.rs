@@ -10,7 +10,6 @@ use askback::{
 use serde_json::Value;
 
 use crate::{
-    model::Far,
     page::{Page, Style},
     text::{LocalText, PeerText, Words},
     wire::Row,
@@ -104,12 +103,6 @@ impl Remark {
             }
             Self::Changed(_) | Self::Gone(..) | Self::Started(..) | Self::LeftOut(..) => self,
         }
-    }
-}
-
-impl From<&Far> for Remark {
-    fn from(far: &Far) -> Self {
-        progress(far.progress, far.total, far.message.clone())
     }
 }
 

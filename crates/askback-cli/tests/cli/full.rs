@@ -515,7 +515,7 @@ fn values_are_suggested_as_one_types() {
 }
 
 #[test]
-fn a_call_is_seen_while_it_goes_on_and_leaves_its_last_progress() {
+fn a_call_is_seen_while_it_goes_on() {
     // The call sends two notifications and does not end.
     let server = server(
         r#"token=${line#*\"progressToken\":}; token=${token%%[,\}]*}
@@ -538,9 +538,7 @@ fn a_call_is_seen_while_it_goes_on_and_leaves_its_last_progress() {
     terminal.press(CTRL_C).until_not("> /too");
     assert!(terminal.contents().contains("pit works"));
     terminal.press(CTRL_C).until("Type to filter");
-    let rows = terminal.rows();
-    let told: Vec<_> = rows.iter().filter(|row| row.contains("layer")).collect();
-    assert_eq!(told, ["2 of 4 | layer 2"]);
+    assert!(!terminal.contents().contains("layer"));
     terminal.press(CTRL_D);
     assert_eq!(terminal.end(), Some(0));
 }

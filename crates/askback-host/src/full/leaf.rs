@@ -32,9 +32,8 @@ use crate::{
     browser,
     host::waited,
     leaf::{Did, Leaf, LinkOpening},
-    model::{Call, Cause, Conversation, Desk, EventOutcome, Far, link},
+    model::{Call, Cause, Conversation, Desk, EventOutcome, link},
     page::{Look, Page, Rows, Style, out},
-    remarks::Remarks,
     settling::{Pause, Settling},
     signals,
     text::{Words, given},
@@ -75,7 +74,6 @@ pub struct Full {
     waited: Pause,
     is_waiting: bool,
     waited_for: Duration,
-    far: Option<Far>,
     out: Box<dyn Write + Send>,
 }
 
@@ -102,7 +100,6 @@ impl Full {
             waited: Pause::of(SILENT),
             is_waiting: false,
             waited_for: Duration::ZERO,
-            far: None,
             out: out::stderr(),
         })
     }
@@ -253,19 +250,6 @@ impl Leaf for Full {
 
     fn show(&mut self, talk: &Conversation, prompt: Option<&Words>) {
         let desk = talk.seen();
-        // Progress is drawn below until the call ends. The scrollback keeps only the last one.
-        match talk.under_way() {
-            Some((call, _)) => self.far.clone_from(&call.far),
-            None => {
-                if let Some(far) = self.far.take() {
-                    let name = given(&talk.chosen().desk().asker().name).short();
-                    // Above what the end of the call has put on the page.
-                    let mut page = self.page.another();
-                    Remarks::put(&mut page, &name, (&far).into());
-                    self.page.prepend(&page);
-                }
-            }
-        }
         self.settling.show(desk, self.screen.has_begun());
         let is_idle = desk.front().is_none() && prompt.is_none() && talk.waits_for_server();
         if !is_idle || self.prompt.is_some() {

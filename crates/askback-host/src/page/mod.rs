@@ -191,11 +191,6 @@ impl Page {
         self.lines.extend_from_slice(&other.lines);
     }
 
-    /// Adds the lines of another page before the lines of this one.
-    pub(crate) fn prepend(&mut self, other: &Self) {
-        self.lines.splice(0..0, other.lines.iter().cloned());
-    }
-
     /// Takes the lines added since the last call, wrapped for the current terminal size.
     pub fn take(&mut self) -> Rows {
         if self.lines.is_empty() {
