@@ -88,25 +88,6 @@ pub fn check(field: &Field, value: &Value, limits: &Limits) -> Result<(), Words>
     })
 }
 
-/// Formats a value if it cannot contain text from the server: yes and no, numbers, dates.
-pub fn plain(field: &Field, value: &Value) -> Option<Words> {
-    let is_plain = match (&field.kind, value) {
-        (_, Value::Bool(_) | Value::Number(_)) => true,
-        (FieldKind::Text(text), Value::String(value)) => {
-            matches!(text.format, Some(TextFormat::Date | TextFormat::DateTime))
-                && value.len() <= DATE
-                && value
-                    .chars()
-                    .all(|c| c.is_ascii_digit() || "-:.+TZ".contains(c))
-        }
-        _ => false,
-    };
-    is_plain.then(|| Words::of_core(&field.show(value)))
-}
-
-/// The maximum length of a date in one of our lines, in characters.
-const DATE: usize = 32;
-
 /// Shows the date format that users type, not the one that programs send.
 fn of_core(words: &str) -> Words {
     const WRITTEN: &str = "a date and time such as 2026-06-15 14:30";

@@ -20,7 +20,7 @@ use unicode_width::UnicodeWidthChar;
 
 pub use ci_commands::{is_ci_job, without_ci_commands};
 pub use clock::{Clock, instant};
-pub use field::{bounds, check, hint, plain, read};
+pub use field::{bounds, check, hint, read};
 pub use layout::{columns, fitted, fitted_around, fitted_end, quoted, wrapped};
 pub use peer::PeerText;
 #[doc(hidden)]

@@ -59,7 +59,7 @@ pub struct FieldView {
     /// The sentence about the lines that can be typed for it.
     #[serde(skip)]
     pub prompt: Words,
-    /// The value, if [`FieldView::prompt`] does not contain it.
+    /// The value, for a front end that shows one field at a time.
     #[serde(skip)]
     pub now: Option<Labelled>,
     /// The value in the review.
@@ -177,9 +177,6 @@ fn field(front: &Front<'_>, draft: &Draft, index: usize, reader: Reader) -> Opti
         false => text.to_owned(),
     };
     let marks = marks(options(field));
-    let bracketed = value
-        .filter(|_| !is_secret)
-        .and_then(|value| bracketed(field, value, marks.as_deref()));
     let optional = if field.required { "" } else { ", optional" };
     let (number, count) = (index.saturating_add(1), draft.fields().len());
     let hint = text::hint(field);
@@ -187,11 +184,10 @@ fn field(front: &Front<'_>, draft: &Draft, index: usize, reader: Reader) -> Opti
         true => words!("{} · not shown as you type", hint),
         false => hint.clone(),
     };
-    let prompt = match (value, &bracketed) {
-        (Some(_), Some(value)) => words!("{} · Enter takes {}", typed, *value),
-        (Some(_), None) => words!("{} · Enter keeps it", typed),
-        (None, _) if field.required => typed,
-        (None, _) => words!("{} · Enter skips", typed),
+    let prompt = match value {
+        Some(_) => words!("{} · Enter keeps it", typed),
+        None if field.required => typed,
+        None => words!("{} · Enter skips", typed),
     };
     let prompt = match front.suggests() {
         true => words!("{} · /suggest ab lists what begins with ab", prompt),
@@ -234,7 +230,6 @@ fn field(front: &Front<'_>, draft: &Draft, index: usize, reader: Reader) -> Opti
         hint: words!("{}{}", hint, optional),
         now: shown
             .as_deref()
-            .filter(|_| bracketed.is_none())
             .map(|shown| Labelled::new("now", seen(shown))),
         review: ReviewView {
             text: match &shown {
@@ -320,27 +315,6 @@ fn choices(draft: &Draft, index: usize, field: &Field, marks: Option<&[Words]>) 
         is_chosen: draft.is_chosen(index, &option.value),
     });
     choices.collect()
-}
-
-/// Formats a value in brackets if it contains no text from the server: yes and no, numbers, dates,
-/// and options by their marks.
-fn bracketed(field: &Field, value: &Value, marks: Option<&[Words]>) -> Option<Words> {
-    let options = options(field);
-    let chosen: Vec<_> = match value {
-        Value::String(one) => vec![one.as_str()],
-        Value::Array(several) => several.iter().filter_map(Value::as_str).collect(),
-        _ => Vec::new(),
-    };
-    if options.is_empty() || chosen.is_empty() {
-        return text::plain(field, value).map(|value| words!("[{}]", value));
-    }
-    let marks = marks?;
-    let chosen = chosen.into_iter().map(|chosen| {
-        let at = options.iter().position(|option| option.value == chosen)?;
-        marks.get(at).cloned()
-    });
-    let chosen = chosen.collect::<Option<Vec<_>>>()?;
-    Some(words!("[{}]", Words::join(chosen, ", ")))
 }
 
 pub(super) fn secret(ask: &Ask) -> Option<SecretView> {
@@ -450,14 +424,12 @@ mod tests {
             assert!(input != Input::Text && !inputs.contains(&input), "{name}");
             inputs.push(input);
             let (_, example) = format.words().rsplit_once(' ').expect("an example");
-            // A time begins with digits. The user may write it in words, and our lines may repeat it.
+            // A time begins with digits. The user may write it in words.
             let is_time = example.starts_with(|c: char| c.is_ascii_digit());
             let clock = Clock::default();
             let mut words = ["today", "now"].into_iter();
             let is_read = words.any(|word| clock.read(*format, word).is_some());
             assert_eq!(is_read, is_time, "{name}");
-            let repeated = text::plain(field, &Value::from(example));
-            assert_eq!(repeated.is_some(), is_time, "{name}");
         }
     }
 
