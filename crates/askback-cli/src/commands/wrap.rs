@@ -412,7 +412,6 @@ fn board(host: &Host, identity: String, show: Show, folder: Option<PathBuf>) -> 
         }
         Notice::Expired(_) => note("a question was not answered in time"),
         Notice::Dropped(why) => note(words!("a front end was dropped: {}", given(why))),
-        Notice::Settled { .. } | Notice::Withdrawn(_) => {}
     });
     match opened {
         Ok(board) => Some(board),

@@ -28,11 +28,6 @@ pub enum Notice {
     NoFrontEnd,
     /// No user has seen the oldest question for this long. Sent at most twice per question.
     NotSeen(Duration),
-    Settled {
-        question: u64,
-        by: FrontEndKind,
-    },
-    Withdrawn(u64),
     Expired(u64),
     /// The board is full: the newest question was answered without asking a user.
     Flood,
@@ -287,7 +282,6 @@ impl Questions {
         let by = self.front_ends.get(&front_end).map(|it| it.kind);
         if let (Some(by), Some(asked)) = (by, self.has(front_end, id)) {
             let response = read(&asked.question.request)?;
-            self.notices.push(Notice::Settled { question: id, by });
             self.send(front_end, &BoardLine::Taken { id });
             let settled = BoardLine::Settled { id, by };
             self.close(id, Some(response), Some(front_end), &settled);
@@ -297,10 +291,7 @@ impl Questions {
 
     /// Ends a question whose caller no longer waits.
     pub(super) fn withdraw(&mut self, id: u64, why: QuestionEnd) {
-        if self.open.contains_key(&id) {
-            self.notices.push(Notice::Withdrawn(id));
-            self.close(id, None, None, &BoardLine::Withdrawn { id, why });
-        }
+        self.close(id, None, None, &BoardLine::Withdrawn { id, why });
     }
 
     /// Removes a question, tells all front ends that have it except one, and offers the next one.
