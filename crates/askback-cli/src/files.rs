@@ -214,7 +214,7 @@ impl ChangedFiles {
             return "no file".into();
         };
         match self.paths.len() {
-            ..=1 => first.into(),
+            ..=1 => first,
             more => words!("{} and {} more", first, more.saturating_sub(1)),
         }
     }

@@ -361,9 +361,7 @@ fn permit(host: &mut Host, permissions: Permissions) {
         Permission::Ask
     });
     host.permitting(permission, move |permission| {
-        permissions
-            .keep(permission)
-            .map_err(|error| given(error).into())
+        permissions.keep(permission).map_err(given)
     });
 }
 

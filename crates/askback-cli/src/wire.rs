@@ -205,7 +205,7 @@ impl TraceFile {
         };
         self.left = left;
         let written = self.file.write_all(line.as_bytes());
-        written.map_err(|error| given(error).into())
+        written.map_err(given)
     }
 }
 

@@ -37,7 +37,7 @@ fn rows(url: &str, columns: usize) -> Option<Vec<Words>> {
         .dark_color(Dense1x2::Light)
         .light_color(Dense1x2::Dark);
     let rows = drawn.build();
-    Some(rows.lines().map(|row| given(row).into()).collect())
+    Some(rows.lines().map(given).collect())
 }
 
 #[cfg(test)]

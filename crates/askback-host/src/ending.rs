@@ -2,10 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{
-    text::{LocalText, Words},
-    words,
-};
+use crate::{text::Words, words};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -38,7 +35,7 @@ pub enum QuestionEnd {
 
 impl QuestionEnd {
     /// Returns the reason as a sentence. `server` is the user's name for the server.
-    pub(crate) fn words(self, server: LocalText) -> Words {
+    pub(crate) fn words(self, server: Words) -> Words {
         match self {
             Self::AnsweredIn(kind) => words!("The question was answered {}.", place(kind)),
             Self::CallCancelled => words!(

@@ -9,7 +9,7 @@ use askback::protocol::Root;
 use url::Url;
 
 use crate::{
-    text::{LocalText, Words, given},
+    text::{Words, given},
     words,
 };
 
@@ -33,7 +33,7 @@ pub fn root(path: &Path) -> Result<Root, Words> {
 }
 
 /// The path of a root, or its URI if it is not a file URI.
-pub fn shown(uri: &str) -> LocalText {
+pub fn shown(uri: &str) -> Words {
     given(path(uri).map_or_else(|| uri.to_owned(), |path| path.display().to_string()))
 }
 

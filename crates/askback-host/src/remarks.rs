@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use crate::{
     page::{Page, Style},
-    text::{LocalText, PeerText, Words},
+    text::{PeerText, Words},
     wire::Row,
     words,
 };
@@ -95,7 +95,7 @@ impl From<Row> for Remark {
 
 impl Remark {
     /// Puts the name of the server in front, for a user with several servers.
-    pub(crate) fn named(self, name: &LocalText) -> Self {
+    pub(crate) fn named(self, name: &Words) -> Self {
         match self {
             Self::Far(far) => Self::Far(words!("{}: {}", name.clone(), far)),
             Self::Quote(mark, text, more) => {
@@ -281,7 +281,7 @@ impl Remarks {
     }
 
     /// Puts a remark on the page. `name` is the user's name for the server.
-    pub fn put(page: &mut Page, name: &LocalText, remark: Remark) {
+    pub fn put(page: &mut Page, name: &Words, remark: Remark) {
         match remark {
             Remark::Far(far) => page.say(Style::Plain, far),
             Remark::Quote(mark, text, more) => {

@@ -239,7 +239,7 @@ impl Change {
             Self::Tools => "tools".into(),
             Self::Prompts => "prompts".into(),
             Self::Resources => "resources".into(),
-            Self::Resource { uri } => given(uri).into(),
+            Self::Resource { uri } => given(uri),
         }
     }
 

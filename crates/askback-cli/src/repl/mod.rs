@@ -27,7 +27,7 @@ use askback_host::{
     model::{Change, Presence},
     page::{Page, Style, out},
     relay::ServerId,
-    text::{LocalText, PeerText, Words, given},
+    text::{PeerText, Words, given},
     words,
 };
 use tokio::task::{Id, JoinError, JoinSet};
@@ -213,7 +213,7 @@ impl<'a> Repl<'a> {
                 self.offer();
             }
             self.describe();
-            let prompt = self.name().into();
+            let prompt = self.name();
             let (opening, learning) = (&mut self.opening, &mut self.learning);
             let shared = self.session.host.desk().shared().map(<[_]>::to_vec);
             let ServerState {
@@ -377,11 +377,11 @@ impl<'a> Repl<'a> {
         self.session.host.page()
     }
 
-    fn name(&self) -> LocalText {
+    fn name(&self) -> Words {
         self.name_of(self.session.server())
     }
 
-    fn name_of(&self, server: ServerId) -> LocalText {
+    fn name_of(&self, server: ServerId) -> Words {
         given(&self.session.host.asker(server).name).short()
     }
 

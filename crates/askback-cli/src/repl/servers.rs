@@ -14,7 +14,7 @@ use askback_host::{
     model::{Catalog, Change, Presence},
     page::Style,
     relay::ServerId,
-    text::{LocalText, given},
+    text::{Words, given},
     words,
 };
 use tokio::task::Id;
@@ -265,7 +265,7 @@ impl Repl<'_> {
         }
     }
 
-    pub(super) fn one_of_several(&self) -> Option<LocalText> {
+    pub(super) fn one_of_several(&self) -> Option<Words> {
         (!self.others.is_empty()).then(|| self.name())
     }
 

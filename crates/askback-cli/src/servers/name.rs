@@ -29,7 +29,7 @@ fn is_unseen(name: &str, sign: char) -> bool {
 pub fn heading(name: &str) -> Words {
     match name.trim() {
         "" => words!("`{}`", given(name)),
-        _ => Words::from(given(name).short()),
+        _ => given(name).short(),
     }
 }
 

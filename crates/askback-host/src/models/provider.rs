@@ -18,7 +18,7 @@ use url::Url;
 
 use super::{Model, ModelError, anthropic, openai};
 use crate::{
-    text::{LocalText, PeerText, Words, given},
+    text::{PeerText, Words, given},
     words,
 };
 
@@ -290,7 +290,7 @@ fn bearer(key: &HeaderValue) -> Result<HeaderValue, Words> {
 async fn ask(
     requests: &Requests,
     request: Request<Bytes>,
-    name: &LocalText,
+    name: &Words,
     most: usize,
 ) -> Result<Vec<u8>, ModelError> {
     let sent = requests.send(request).await;
@@ -337,7 +337,7 @@ fn failed(words: Words, why: String) -> ModelError {
     }
 }
 
-fn refusal(name: LocalText, status: u16) -> Words {
+fn refusal(name: Words, status: u16) -> Words {
     let advice = match status {
         401 | 403 => "; check the key",
         404 => "; check its name and --model-url",

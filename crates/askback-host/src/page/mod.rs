@@ -14,7 +14,7 @@ use serde::Serialize;
 
 use crate::{
     model::link::Link,
-    text::{self, GUTTER, LocalText, PeerText, Words},
+    text::{self, GUTTER, PeerText, Words},
     view::Address,
     words,
 };
@@ -301,8 +301,8 @@ impl Page {
     }
 
     /// Adds what the user has already written after the prompt.
-    pub fn begun(&mut self, text: LocalText) {
-        self.lines.push(Line::Begun(text.into()));
+    pub fn begun(&mut self, text: Words) {
+        self.lines.push(Line::Begun(text));
     }
 }
 

@@ -75,7 +75,7 @@ pub fn hints(tool: &Tool) -> Words {
     ];
     let said = said.into_iter().filter(|(hint, _)| *hint == Some(true));
     let said: Vec<_> = said.map(|(_, word)| word).collect();
-    given(said.join(", ")).into()
+    given(said.join(", "))
 }
 
 pub fn prompts(page: &mut Page, prompts: &[Prompt]) {

@@ -21,7 +21,7 @@ use crate::{
     page::{Page, Style, out},
     remarks::{Remark, Remarks},
     settling::Settling,
-    text::{LocalText, Words, given, hidden},
+    text::{Words, given, hidden},
     view::Reader,
 };
 
@@ -42,7 +42,7 @@ pub struct Plain {
     #[cfg(unix)]
     resumed: Option<unix::Signal>,
     /// Remarks that arrived while the user was busy, with the name of each server.
-    held: VecDeque<(LocalText, Remark)>,
+    held: VecDeque<(Words, Remark)>,
     is_prompting: bool,
     /// Whether the prompt is the last thing on the screen.
     is_prompted: bool,

@@ -25,7 +25,7 @@ pub use layout::{columns, fitted, fitted_around, fitted_end, quoted, wrapped};
 pub use peer::PeerText;
 #[doc(hidden)]
 pub use words::holes;
-pub use words::{LocalText, Part, Words, given};
+pub use words::{Part, Words, given};
 
 /// Precedes every line of a server's text.
 pub const GUTTER: &str = "| ";

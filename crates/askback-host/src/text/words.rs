@@ -66,13 +66,6 @@ fn read_words<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::E
     Ok(parts.collect::<Vec<_>>().join("\u{a0}"))
 }
 
-/// Text from the user, the operator or this machine: a typed name, a path, an error message of the
-/// operating system. Control and invisible characters in it are made visible.
-///
-/// For text from a peer, use [`PeerText`](super::PeerText).
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct LocalText(String);
-
 /// A value that can be inserted into our words.
 pub trait Part: private::Sealed {
     /// Writes the value, on one line and safe to show.
@@ -98,10 +91,14 @@ macro_rules! words {
     }};
 }
 
-/// Marks text as coming from the user, the operator or this machine. Never use it for text from a
-/// peer.
-pub fn given(text: impl fmt::Display) -> LocalText {
-    LocalText(line(&text.to_string()))
+/// Makes words of text from the user, the operator or this machine: a typed name, a path, an error
+/// message of the operating system. Control and invisible characters in it are made visible.
+///
+/// Never use it for text from a peer, which is [`PeerText`](super::PeerText).
+pub fn given(text: impl fmt::Display) -> Words {
+    Words {
+        ours: line(&text.to_string()),
+    }
 }
 
 /// Counts the `{}` in a template.
@@ -165,6 +162,20 @@ impl Words {
         self
     }
 
+    /// Shortens a long name in the middle, because different names may start alike.
+    #[must_use]
+    pub fn short(self) -> Self {
+        let count = self.ours.chars().count();
+        if count <= SHORT {
+            return self;
+        }
+        let begins = self.ours.chars().take(SHORT.saturating_sub(SHORT_END));
+        let ends = self.ours.chars().skip(count.saturating_sub(SHORT_END));
+        Self {
+            ours: begins.chain(['…']).chain(ends).collect(),
+        }
+    }
+
     pub fn join(all: impl IntoIterator<Item = Self>, between: &'static str) -> Self {
         let all: Vec<_> = all.into_iter().map(|words| words.ours).collect();
         Self {
@@ -177,31 +188,11 @@ fn blanks(to: usize, words: &str) -> String {
     " ".repeat(to.saturating_sub(words.width()))
 }
 
-impl LocalText {
-    /// Shortens a long name in the middle, because different names may start alike.
-    #[must_use]
-    pub fn short(self) -> Self {
-        let count = self.0.chars().count();
-        if count <= SHORT {
-            return self;
-        }
-        let begins = self.0.chars().take(SHORT.saturating_sub(SHORT_END));
-        let ends = self.0.chars().skip(count.saturating_sub(SHORT_END));
-        Self(begins.chain(['…']).chain(ends).collect())
-    }
-}
-
 impl From<&'static str> for Words {
     fn from(words: &'static str) -> Self {
         Self {
             ours: words.to_owned(),
         }
-    }
-}
-
-impl From<LocalText> for Words {
-    fn from(given: LocalText) -> Self {
-        Self { ours: given.0 }
     }
 }
 
@@ -226,7 +217,6 @@ macro_rules! parts {
 
 parts! {
     Words: |this, out| out.push_str(&this.ours);
-    LocalText: |this, out| out.push_str(&this.0);
     &'static str: |this, out| out.push_str(this);
     // Writing to a string cannot fail.
     u16: |this, out| { let _ = write!(out, "{this}"); };
@@ -269,11 +259,9 @@ mod tests {
         check(words!("ab").padded(4), "ab  ");
         check(words!("ab").right(1), "ab");
         check(words!("{}", 7_u32).right(3), "  7");
-        check(given("x".repeat(40)).short().into(), &"x".repeat(40));
+        check(given("x".repeat(40)).short(), &"x".repeat(40));
         check(
-            given(format!("{}-agency-of-lisbon", "x".repeat(50)))
-                .short()
-                .into(),
+            given(format!("{}-agency-of-lisbon", "x".repeat(50))).short(),
             &format!("{}…gency-of-lisbon", "x".repeat(25)),
         );
     }

@@ -30,7 +30,7 @@ use crate::{
     browser, folder,
     model::{Action, Ask, Asker, Call, Desk, Event, Front, Origin, Question, Step, link::judge},
     page::Style,
-    text::{self, LocalText, PeerText, Words, given},
+    text::{self, PeerText, Words, given},
     words,
 };
 
@@ -314,7 +314,7 @@ fn with(asker: &Asker, question: &Question, body: Body) -> View {
     }
 }
 
-pub(crate) fn name(asker: &Asker) -> LocalText {
+pub(crate) fn name(asker: &Asker) -> Words {
     given(&asker.name).short()
 }
 
@@ -331,7 +331,7 @@ fn kind(ask: &Ask) -> Kind {
     }
 }
 
-fn title(question: &Question, name: LocalText) -> Title {
+fn title(question: &Question, name: Words) -> Title {
     let words: Words = match &question.ask {
         Ask::Form { .. } => words!("{} asks", name),
         Ask::Link { .. } => words!("{} wants to open a page", name),
@@ -360,9 +360,9 @@ fn title(question: &Question, name: LocalText) -> Title {
 pub fn asker(asker: &Asker) -> AskerView {
     let cut = |claim: &str| text::cut(claim, CLAIM_MAX_CHARS);
     AskerView {
-        name: name(asker).into(),
+        name: name(asker),
         origin: match &asker.reached {
-            Origin::Typed(reached) => Text::Ours(given(reached).into()),
+            Origin::Typed(reached) => Text::Ours(given(reached)),
             Origin::Listed(reached) => Text::Peer(text::line(reached.raw()).into()),
         },
         claims: asker.claims.as_ref().map(|claims| {

@@ -187,7 +187,7 @@ pub(super) fn servers(talk: &Conversation, state: BenchState<'_>) -> Html {
         let offer = offers.iter().find(|offer| offer.server == id);
         let failure = offer.and_then(|offer| offer.failure.as_ref());
         Some(ServerPart {
-            name: given(&server.desk().asker().name).short().into(),
+            name: given(&server.desk().asker().name).short(),
             state,
             is_chosen: id == talk.chosen_id(),
             choose: offer.and_then(|offer| offer.choose.as_deref()),

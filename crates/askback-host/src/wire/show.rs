@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{
     page::{Page, Style},
-    text::{LocalText, PeerText, Words, given},
+    text::{PeerText, Words, given},
     words,
 };
 
@@ -54,7 +54,7 @@ pub fn put(page: &mut Page, wire: &Wire, shown: MessageSelection) -> Result<(), 
 }
 
 /// Puts the name of the server above its messages, if there are several servers.
-pub fn heading(page: &mut Page, server: LocalText) {
+pub fn heading(page: &mut Page, server: Words) {
     page.say(Style::Strong, words!("Messages of {}", server));
 }
 
@@ -264,7 +264,7 @@ pub(super) fn target(first: &Entry) -> PeerText {
 }
 
 pub(super) fn seconds(time: Duration) -> Words {
-    given(format!("{}.{:03}", time.as_secs(), time.subsec_millis())).into()
+    given(format!("{}.{:03}", time.as_secs(), time.subsec_millis()))
 }
 
 pub(super) fn size(bytes: usize) -> Words {

@@ -743,7 +743,7 @@ fn tab_takes_no_suggestion_that_has_just_come() {
 #[test]
 fn a_line_is_looked_for_among_what_there_is() {
     let mut seat = Seat::new(80);
-    seat.prompt = Some(given("travel").short().into());
+    seat.prompt = Some(given("travel").short());
     let peer = |text: &str| About::Peer(text.into());
     let offer = |line: &str, about: About| Offer {
         line: line.to_owned(),
@@ -781,7 +781,7 @@ fn a_line_is_looked_for_among_what_there_is() {
 
 fn listed(columns: usize) -> String {
     let mut seat = Seat::new(columns);
-    seat.prompt = Some(given("zoo").short().into());
+    seat.prompt = Some(given("zoo").short());
     let offer = |line: &str, arguments: &str, hints: &'static str, about: &str| Offer {
         line: line.to_owned(),
         goes_on: true,
@@ -1068,7 +1068,7 @@ fn the_commands_of_lines_work_in_a_field() {
 #[test]
 fn a_picked_line_is_behind_the_gutter() {
     let mut seat = Seat::new(80);
-    seat.prompt = Some(given("travel").short().into());
+    seat.prompt = Some(given("travel").short());
     let offer = Offer {
         line: "/call book> Sent".to_owned(),
         about: About::Peer("Books".into()),
@@ -1091,7 +1091,7 @@ fn r_repeats_the_last_call_if_its_line_is_picked() {
     #[track_caller]
     fn check(keys: &[Key], log: &str, shown: &str) {
         let mut seat = Seat::new(80);
-        seat.prompt = Some(given("travel").short().into());
+        seat.prompt = Some(given("travel").short());
         let offer = |line: &str| Offer {
             line: line.to_owned(),
             about: About::Peer("Books".into()),
@@ -1149,7 +1149,7 @@ fn a_form_of_many_fields_takes_few_keys() {
 #[test]
 fn a_partly_typed_line_is_restored_after_a_question() {
     let mut seat = Seat::new(80);
-    seat.prompt = Some(given("travel").short().into());
+    seat.prompt = Some(given("travel").short());
     for c in "/call bo".chars() {
         seat.press(&Key::Char(c));
     }

@@ -416,13 +416,13 @@ fn put(
         let size = file.bytes.div_ceil(1024);
         page.note(Style::Plain, words!("{}, {} KiB", given(&file.name), size));
     }
-    let words = server.iter().map(|word| given(word).into());
+    let words = server.iter().map(given);
     page.say(
         Style::Plain,
         words!("It starts: askback wrap -- {}", Words::join(words, " ")),
     );
     if !env.is_empty() {
-        let names = env.keys().map(|name| given(name).into());
+        let names = env.keys().map(given);
         page.say(
             Style::Plain,
             words!("With these variables: {}", Words::join(names, ", ")),

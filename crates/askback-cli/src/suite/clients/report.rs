@@ -109,8 +109,7 @@ fn width(column: &[Words]) -> usize {
 }
 
 fn tool_name(tool: &ToolRow) -> Words {
-    let name = given(&tool.name).short();
-    let words = Words::from(name);
+    let words = given(&tool.name).short();
     match columns(words.as_str()) <= TOOL_COLUMNS {
         true => words,
         false => {
@@ -132,7 +131,7 @@ fn table(page: &mut Page, first: &[Words], tools: &[Vec<Words>]) {
             words = words!("{}  {}", words, cell.padded(width(column)));
         }
         // The last column needs no blanks behind it.
-        page.line(Words::from(given(words.as_str().trim_end())));
+        page.line(given(words.as_str().trim_end()));
     }
 }
 

@@ -185,7 +185,7 @@ fn shown(value: &Value) -> Words {
 
 fn cut(text: &str) -> Words {
     match text.char_indices().nth(SHOWN) {
-        None => given(text).into(),
+        None => given(text),
         Some((end, _)) => words!("{}…", given(&text[..end])),
     }
 }

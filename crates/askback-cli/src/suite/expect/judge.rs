@@ -289,7 +289,7 @@ fn judge_answers(asked: &[ObservedQuestion], judged: &mut Mismatches) {
 
 /// The name of a variant, as a suite writes it.
 fn name(of: impl fmt::Debug) -> Words {
-    given(format!("{of:?}").to_lowercase()).into()
+    given(format!("{of:?}").to_lowercase())
 }
 
 fn in_a_line(asked: &ObservedQuestion) -> String {
