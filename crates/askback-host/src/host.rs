@@ -208,6 +208,57 @@ impl Host {
         self.leaf.shows_offers()
     }
 
+    pub fn note_presence(&mut self, server: ServerId, presence: Presence) {
+        let is_opening = match presence {
+            Presence::There => Some(false),
+            Presence::Connecting | Presence::Down => Some(true),
+            Presence::Gone | Presence::Absent | Presence::Removed => None,
+        };
+        if let Some(is_opening) = is_opening {
+            self.served.get_mut(server).remarks.open(is_opening);
+        } else {
+            self.release_stderr();
+        }
+        self.change(Change::Presence(server, presence));
+    }
+
+    /// Ends the muting of all servers. Returns whether this lets questions come to the user again.
+    pub fn unmute(&mut self) -> bool {
+        let is_asked = self.talk.servers().any(|server| server.desk().is_muted());
+        self.change(Change::Unmuted);
+        is_asked
+    }
+
+    /// Returns how long the server worked on the last call, without the time for its questions.
+    pub fn took(&self) -> Option<Duration> {
+        self.talk.took()
+    }
+
+    /// Shows the calls in the background at front ends that show them without a command.
+    pub fn showing_tasks(&mut self, tasks: &Tasks) {
+        self.leaf.tasks(tasks);
+    }
+
+    /// Sets whether the chosen server may use the model without asking. `keep` stores the user's
+    /// changes beyond the session.
+    pub fn permitting(
+        &mut self,
+        permission: Permission,
+        keep: impl Fn(Permission) -> Result<(), Words> + 'static,
+    ) {
+        self.change(Change::Permission(self.talk.chosen_id(), permission));
+        self.served().keep = Some(Box::new(keep));
+    }
+
+    /// Changes and stores whether the chosen server may use the model without asking.
+    pub fn permit(&mut self, permission: Permission) -> Result<(), Words> {
+        self.change(Change::Permission(self.talk.chosen_id(), permission));
+        match &self.served().keep {
+            Some(keep) => keep(permission),
+            None => Ok(()),
+        }
+    }
+
     /// Returns how long questions were on the screen.
     pub fn answering(&mut self) -> Duration {
         self.talk.pass(self.began.elapsed());
@@ -439,7 +490,7 @@ impl Host {
         }
     }
 
-    fn replied(&mut self, server: ServerId, reply: Result<CreateMessageResult, ModelError>) {
+    fn replied(&mut self, server: ServerId, reply: ModelReply) {
         self.happen(server, Event::Sampled(reply.map(Box::new)));
     }
 
@@ -616,57 +667,4 @@ pub(crate) fn waited(desk: &Desk, so_far: Duration) -> Words {
         so_far.as_secs(),
         desk.patience().as_secs()
     )
-}
-
-impl Host {
-    pub fn note_presence(&mut self, server: ServerId, presence: Presence) {
-        let is_opening = match presence {
-            Presence::There => Some(false),
-            Presence::Connecting | Presence::Down => Some(true),
-            Presence::Gone | Presence::Absent | Presence::Removed => None,
-        };
-        if let Some(is_opening) = is_opening {
-            self.served.get_mut(server).remarks.open(is_opening);
-        } else {
-            self.release_stderr();
-        }
-        self.change(Change::Presence(server, presence));
-    }
-
-    /// Ends the muting of all servers. Returns whether this lets questions come to the user again.
-    pub fn unmute(&mut self) -> bool {
-        let is_asked = self.talk.servers().any(|server| server.desk().is_muted());
-        self.change(Change::Unmuted);
-        is_asked
-    }
-
-    /// Returns how long the server worked on the last call, without the time for its questions.
-    pub fn took(&self) -> Option<Duration> {
-        self.talk.took()
-    }
-
-    /// Shows the calls in the background at front ends that show them without a command.
-    pub fn showing_tasks(&mut self, tasks: &Tasks) {
-        self.leaf.tasks(tasks);
-    }
-
-    /// Sets whether the chosen server may use the model without asking. `keep` stores the user's
-    /// changes beyond the session.
-    pub fn permitting(
-        &mut self,
-        permission: Permission,
-        keep: impl Fn(Permission) -> Result<(), Words> + 'static,
-    ) {
-        self.change(Change::Permission(self.talk.chosen_id(), permission));
-        self.served().keep = Some(Box::new(keep));
-    }
-
-    /// Changes and stores whether the chosen server may use the model without asking.
-    pub fn permit(&mut self, permission: Permission) -> Result<(), Words> {
-        self.change(Change::Permission(self.talk.chosen_id(), permission));
-        match &self.served().keep {
-            Some(keep) => keep(permission),
-            None => Ok(()),
-        }
-    }
 }

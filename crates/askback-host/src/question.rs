@@ -81,11 +81,11 @@ fn title(page: &mut Page, words: &Words) {
 pub(crate) fn step(page: &mut Page, view: &View, at: usize) {
     match &view.body {
         Body::Secret(it) => secret(page, it),
-        Body::Form(form) => form
-            .fields
-            .get(at)
-            .into_iter()
-            .for_each(|it| put_field(page, it)),
+        Body::Form(form) => {
+            if let Some(field) = form.fields.get(at) {
+                put_field(page, field);
+            }
+        }
         Body::Review(form) => review(page, form),
         Body::Link(link) => link_step(page, link),
         Body::Request(parts) | Body::Reply(parts) => whole(page, parts),
@@ -277,18 +277,15 @@ pub fn in_full(excerpt: &mut Excerpt<'_>, asker: &Asker, question: &Question, fo
 pub fn body(excerpt: &mut Excerpt<'_>, view: &View, following: usize) {
     let mut parts = Vec::new();
     if let Body::Outline(outline) = &view.body {
-        parts.extend(
-            outline
-                .key
-                .as_ref()
-                .map(|key| ("  key ", text::line(key.raw()))),
-        );
-        parts.extend(
-            outline
-                .lines
-                .iter()
-                .map(|line| ("  ", line.raw().to_owned())),
-        );
+        let key = outline
+            .key
+            .iter()
+            .map(|key| ("  key ", text::line(key.raw())));
+        let lines = outline
+            .lines
+            .iter()
+            .map(|line| ("  ", line.raw().to_owned()));
+        parts.extend(key.chain(lines));
     }
     let characters = parts.iter().map(|(_, line)| text::extent(line));
     excerpt.reserve(characters.sum::<usize>().saturating_add(following));

@@ -47,9 +47,9 @@ pub(super) enum FormOutcome {
 }
 
 impl FormView {
-    fn submit(&mut self) -> FormOutcome {
+    fn submit(&mut self) -> Vec<Action> {
         self.submits = true;
-        FormOutcome::Action(vec![Action::Submit])
+        vec![Action::Submit]
     }
 
     /// After a failed attempt to submit, moves to the first invalid field.
@@ -105,10 +105,7 @@ impl FormView {
         match of {
             OfField::Clear => vec![Action::Clear(field)],
             OfField::Suggest(text) => vec![Action::Suggest { field, text }],
-            OfField::Last => {
-                self.submits = true;
-                vec![Action::Submit]
-            }
+            OfField::Last => self.submit(),
             OfField::Before => {
                 self.go_to(field.saturating_sub(1));
                 Vec::new()
@@ -208,7 +205,7 @@ impl FormView {
                     return FormOutcome::Command(command);
                 }
                 if at == last {
-                    return self.submit();
+                    return FormOutcome::Action(self.submit());
                 }
                 self.go_to(at.saturating_add(1));
             }
@@ -217,7 +214,7 @@ impl FormView {
             Key::BackTab | Key::Up => self.go_to(at.checked_sub(1).unwrap_or(last)),
             Key::PageDown => self.go_to(at.saturating_add(5).min(last)),
             Key::PageUp => self.go_to(at.saturating_sub(5)),
-            Key::Ctrl('s') => return self.submit(),
+            Key::Ctrl('s') => return FormOutcome::Action(self.submit()),
             Key::Ctrl('c') if self.is_written() => {
                 self.loaded = None;
                 if is_chosen_from(field) && !self.editor.text().is_empty() {
@@ -466,10 +463,8 @@ impl FormView {
             None if is_text => (self.text(field, has_focus, row, room), true),
             None => (chosen(field, row, room), true),
         };
-        let (row, listed) = match has_focus {
-            true => filled(begun(Style::Focus, "›")),
-            false => filled(begun(Style::Plain, " ")),
-        };
+        let mark = if has_focus { "›" } else { " " };
+        let (row, listed) = filled(begun(style, mark));
         let aside = begins.saturating_add(room).saturating_add(1);
         let beside = row.clone().ours(Style::Plain, "  ").to(aside);
         // An error may be cut to fit next to its field, but not at the focus.
@@ -487,18 +482,18 @@ impl FormView {
             return;
         }
         let below = || Row::new(columns).to(MARKS);
-        let wrong = note
-            .as_ref()
-            .filter(|_| is_wrong)
-            .map(|(_, note)| note.clone());
-        if let (Some((style, note)), false) = (note, fits) {
-            rows.extend(wrapped(below(), style, note));
-        }
-        // The hint is still shown if the error is about something else.
-        if let (true, Some(wrong), Some(bounds)) = (is_wide, wrong, field.bounds.clone())
-            && !wrong.as_str().ends_with(bounds.as_str())
-        {
-            rows.extend(wrapped(below(), Style::Dim, bounds));
+        if let Some((style, note)) = note {
+            // The hint is still shown if the error is about something else.
+            let bounds = field
+                .bounds
+                .clone()
+                .filter(|bounds| is_wide && is_wrong && !note.as_str().ends_with(bounds.as_str()));
+            if !fits {
+                rows.extend(wrapped(below(), style, note));
+            }
+            if let Some(bounds) = bounds {
+                rows.extend(wrapped(below(), Style::Dim, bounds));
+            }
         }
         let is_long = listed && is_text && self.editor.text().contains('\n');
         if is_long && !field.is_hidden {

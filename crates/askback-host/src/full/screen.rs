@@ -104,27 +104,24 @@ impl Screen {
     /// Records the outcome of an event, and puts the scrollback's lines about it on the page.
     pub fn happened(&mut self, desk: &Desk, happened: &EventOutcome, page: &mut Page) {
         question::kept(desk, happened, self.replied.as_ref(), page);
-        let front = desk.front();
-        if front.map(|front| (front.id, front.turn)) != self.seen {
+        let is_seen = |front: &Front<'_>| Some((front.id, front.turn)) == self.seen;
+        let Some(front) = desk.front().filter(is_seen) else {
             return;
-        }
-        if happened.cause == Cause::Elsewhere {
-            match front.map(|front| front.step) {
-                Some(Step::Filling(draft)) => self.form.retyped(draft),
-                Some(step) => {
-                    if let Some(so_far) = so_far(step).filter(|it| *it != self.text.text()) {
-                        self.text = Editor::new(so_far);
-                    }
-                }
-                None => {}
-            }
-            return;
-        }
-        if let Some(Step::Filling(draft)) = front.map(|front| front.step) {
+        };
+        let is_elsewhere = happened.cause == Cause::Elsewhere;
+        match front.step {
+            Step::Filling(draft) if is_elsewhere => self.form.retyped(draft),
             // The form could not be submitted.
-            if front.is_some_and(|front| front.issue.is_some()) {
-                self.form.stays(draft);
-            }
+            Step::Filling(draft) if front.issue.is_some() => self.form.stays(draft),
+            step if is_elsewhere => self.take_text(step),
+            _ => {}
+        }
+    }
+
+    /// Puts the question's draft of the text into the editor.
+    fn take_text(&mut self, step: &Step) {
+        if let Some(so_far) = so_far(step).filter(|so_far| *so_far != self.text.text()) {
+            self.text = Editor::new(so_far);
         }
     }
 
@@ -216,7 +213,8 @@ impl Screen {
         let is_new = now.map(|(id, _)| id) != self.seen.map(|(id, _)| id);
         self.seen = now;
         (self.is_helping, self.issue) = (false, None);
-        self.reading = match desk.front().map(|front| front.step) {
+        let step = desk.front().map(|front| front.step);
+        self.reading = match step {
             // The status of a link comes last, so show the end.
             Some(Step::Opened(_)) => Reading::from_end(),
             _ => Reading::default(),
@@ -225,28 +223,24 @@ impl Screen {
             self.form = FormView::default();
             self.reader.reveals = false;
             self.begun = None;
+            self.text = Editor::default();
+            self.replied = None;
         }
-        if let (None, Some(Step::Filling(draft))) = (&self.begun, desk.front().map(|it| it.step)) {
+        if let (None, Some(Step::Filling(draft))) = (&self.begun, step) {
             self.begun = Some(draft.clone());
         }
         if now.is_some() {
             self.home.interrupt();
         }
-        if is_new {
-            self.text = Editor::default();
-            self.replied = None;
-        }
-        match desk.front().map(|front| front.step) {
+        match step {
             Some(Step::Replied(sampling)) if self.replied.is_none() => {
                 self.replied = sampling.reply.clone();
             }
             Some(Step::Running(_)) => self.replied = None,
             _ => {}
         }
-        if let Some(so_far) = desk.front().and_then(|front| so_far(front.step))
-            && so_far != self.text.text()
-        {
-            self.text = Editor::new(so_far);
+        if let Some(step) = step {
+            self.take_text(step);
         }
         self.form.reload();
     }
@@ -494,13 +488,11 @@ impl Screen {
                 }
             }
             (None, None) => {
-                let is_told = |far: bool| far || waiting.is_some();
-                let call = talk.under_way();
-                let rows = match call.filter(|(call, _)| is_told(call.far.is_some())) {
-                    Some((call, worked)) => {
+                let rows = match talk.under_way() {
+                    Some((call, worked)) if call.far.is_some() || waiting.is_some() => {
                         under_way::rows(desk, call, worked, self.home.has_begun(), columns)
                     }
-                    None => waiting.map_or_else(Vec::new, |waiting| {
+                    _ => waiting.map_or_else(Vec::new, |waiting| {
                         let words = words!("{} Ctrl-C stops it.", waiting.clone());
                         wrapped(Row::new(columns), Style::Dim, words)
                     }),

@@ -625,13 +625,7 @@ impl Desk {
         }
         effects
     }
-}
 
-fn declined(by: By) -> Reply {
-    Reply::Declined { by, reason: None }
-}
-
-impl Desk {
     /// Starts a call. If it repeats the previous call, the same questions get the same answers, and
     /// the new outcome replaces the old one.
     pub fn begin_call(&mut self, is_repeated: bool) {
@@ -655,9 +649,7 @@ impl Desk {
     pub fn end_call(&mut self) {
         self.repeats.end();
     }
-}
 
-impl Desk {
     /// Lets this model reply to the server's sampling requests from now on, as far as the user permits.
     pub fn ask_model(&mut self, model: String) {
         self.model = Some(model);
@@ -704,4 +696,8 @@ impl Desk {
             (step, _) => Turn::stay(step),
         })
     }
+}
+
+fn declined(by: By) -> Reply {
+    Reply::Declined { by, reason: None }
 }

@@ -474,18 +474,13 @@ impl Layout {
 
     fn rows(&mut self, indent: &Indent, rows: &[String], mut put: impl FnMut(&mut Self, &str)) {
         for (index, row) in rows.iter().enumerate() {
-            let before = match index {
-                0 => indent.mark.clone(),
-                _ => " ".repeat(indent.columns),
+            let (before, style) = match index {
+                0 => (indent.mark.clone(), indent.style),
+                _ => (" ".repeat(indent.columns), Style::Plain),
             };
             let before = match row.is_empty() {
                 true => before.trim_end(),
                 false => &before,
-            };
-            let style = if index == 0 {
-                indent.style
-            } else {
-                Style::Plain
             };
             self.styled(style, before);
             put(self, row);
@@ -562,7 +557,7 @@ fn walled(out: &str) -> String {
         }
         match c {
             c if c.is_control() || text::turns(c) => {
-                walled.push_str(crate::words!("{}", c).as_str());
+                walled.push_str(words!("{}", c).as_str());
             }
             c => walled.push(c),
         }
