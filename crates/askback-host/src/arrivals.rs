@@ -82,7 +82,6 @@ struct Place {
     surplus: Arc<Mutex<Surplus>>,
 }
 
-/// A server's share of the queue.
 #[derive(Debug, Clone)]
 struct Places {
     free: Arc<Semaphore>,
@@ -159,7 +158,6 @@ impl Arrivals {
         Some(self.take(queued))
     }
 
-    /// Returns the next arrival if there is one.
     /// Fails if the queue is empty or all senders are dropped.
     pub fn try_recv(&mut self) -> Result<(ServerId, Arrival), TryRecvError> {
         if let Some(left_out) = self.left_out() {

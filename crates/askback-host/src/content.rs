@@ -64,7 +64,6 @@ pub fn structured(result: &CallToolResult) -> Option<String> {
     (!is_shown).then(|| structured.as_str().to_owned())
 }
 
-/// How many rows of structured content are shown below a result.
 const MAX_STRUCTURED_ROWS: usize = 6;
 
 /// Puts the first rows of structured content on the page. Returns whether something was cut.

@@ -131,7 +131,7 @@ impl Host {
         self.talk.chosen()
     }
 
-    /// Applies a change to the conversation. Returns the outcome of an event at a desk.
+    /// Returns the outcome of an event at a desk.
     pub fn change(&mut self, change: Change) -> Option<EventOutcome> {
         self.talk.pass(self.began.elapsed());
         self.talk.update(change)
@@ -502,8 +502,7 @@ impl Host {
         has_call && self.talk.seen_id() == self.talk.chosen_id()
     }
 
-    /// Whether the current question is a sign-in. Ctrl-C then ends the work, because no server
-    /// waits for a refusal.
+    /// If so, Ctrl-C ends the work, because no server waits for a refusal.
     fn is_signing_in(&self) -> bool {
         let front = self.talk.seen().front();
         front.is_some_and(|front| front.question.ask.signs_in())
@@ -583,7 +582,7 @@ async fn did(leaf: &mut dyn Leaf, talk: &Conversation) -> Did {
     poll_fn(|context| leaf.poll_did(talk, context)).await
 }
 
-/// Stores a permission beyond the session, or returns the reason why it cannot.
+/// Stores a permission beyond the session. The error is the reason why that is not possible.
 pub(crate) type Keep = dyn Fn(Permission) -> Result<(), Words>;
 
 pub(crate) struct ServerWork {

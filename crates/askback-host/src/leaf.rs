@@ -28,7 +28,7 @@ pub enum LinkOpening {
 
 /// A front end: shows the conversation and returns the user's actions.
 pub trait Leaf {
-    /// Returns the user's next action. Cancel safe.
+    /// Cancel safe.
     fn poll_did(&mut self, talk: &Conversation, context: &mut Context<'_>) -> Poll<Did>;
 
     fn happened(&mut self, desk: &Desk, happened: &EventOutcome);

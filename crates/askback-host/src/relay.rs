@@ -175,14 +175,12 @@ impl Relay {
         client
     }
 
-    /// Asks the user to fill in a form.
     /// Fails if the reply is not for a form.
     pub async fn fill(self, form: HostQuestion<ElicitFormParams>) -> Result<ElicitResult> {
         let question = ElicitParams::Form(form.request.clone());
         self.elicit(form.with(question)).await
     }
 
-    /// Asks the user to open a link.
     /// Fails if the reply is not for a link.
     pub async fn open(self, link: HostQuestion<ElicitUrlParams>) -> Result<ElicitResult> {
         let question = ElicitParams::Url(link.request.clone());
@@ -247,7 +245,6 @@ impl Relay {
         visited.push_back(visit);
     }
 
-    /// Asks the user about a sampling request.
     /// Fails if the user declines or cancels.
     pub async fn sample(
         self,
@@ -257,7 +254,6 @@ impl Relay {
         sampled(self.reply_to(request.with(asked), None).await.reply)
     }
 
-    /// Asks the user for folders.
     /// Fails if the user declines or cancels.
     pub async fn roots(self, request: HostQuestion<RequestParams>) -> Result<Vec<Root>> {
         let asked = InputRequest::Roots(request.request.clone());
@@ -289,7 +285,7 @@ impl Relay {
         shown
     }
 
-    /// Converts a question. `again` says that the user already agreed to its link.
+    /// `again` says that the user already agreed to its link.
     pub(crate) fn question(&self, asked: HostQuestion, again: bool) -> Question {
         let ask = match asked.request {
             InputRequest::Elicit(ElicitParams::Form(form)) => Ask::Form {

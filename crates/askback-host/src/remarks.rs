@@ -107,7 +107,6 @@ impl Remark {
 }
 
 impl Remarks {
-    /// Starts without remarks. `limits` limits how many are shown.
     pub fn new(limits: &Limits) -> Self {
         Self {
             progress: None,
@@ -191,8 +190,8 @@ impl Remarks {
         }
     }
 
-    /// Handles an event at a time and returns the remarks to show. Repeated progress is skipped.
-    /// Left-out remarks are reported with the first remark of the next window.
+    /// Returns the remarks to show. Repeated progress is skipped. Left-out remarks are reported
+    /// with the first remark of the next window.
     pub fn hear(&mut self, event: Event, now: Duration) -> Vec<Remark> {
         if let Event::Progress { message, .. } | Event::Task { message, .. } = &event {
             let is_told = match message {
@@ -280,7 +279,7 @@ impl Remarks {
         self.left_out = self.left_out.saturating_add(count);
     }
 
-    /// Puts a remark on the page. `name` is the user's name for the server.
+    /// `name` is the user's name for the server.
     pub fn put(page: &mut Page, name: &Words, remark: Remark) {
         match remark {
             Remark::Far(far) => page.say(Style::Plain, far),

@@ -17,7 +17,6 @@ impl<T> PerServer<T> {
         Self(vec![first])
     }
 
-    /// Adds the value of another server and returns the server's number.
     pub(crate) fn add(&mut self, other: T) -> ServerId {
         self.0.push(other);
         ServerId(self.0.len().saturating_sub(1))

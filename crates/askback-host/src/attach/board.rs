@@ -96,7 +96,7 @@ impl Questions {
         }
     }
 
-    /// Adds a question. Returns `None` if too many are open.
+    /// Returns `None` if too many are open.
     pub(super) fn ask(
         &mut self,
         now: Duration,
@@ -127,7 +127,7 @@ impl Questions {
         Some((id, replied))
     }
 
-    /// Adds a front end. Returns `None` if there are too many.
+    /// Returns `None` if there are too many.
     pub(super) fn join(&mut self, kind: FrontEndKind, writer: Writer) -> Option<u64> {
         if self.front_ends.len() >= MAX_FRONT_ENDS {
             let why = "too many front ends".to_owned();
@@ -142,7 +142,7 @@ impl Questions {
         Some(front_end)
     }
 
-    /// Removes a front end. Its questions wait for another one.
+    /// Its questions wait for another front end.
     pub(super) fn leave(&mut self, front_end: u64) {
         if self.front_ends.remove(&front_end).is_none() {
             return;
@@ -202,7 +202,6 @@ impl Questions {
         }
     }
 
-    /// Returns the question if the front end has it.
     fn has(&mut self, front_end: u64, id: u64) -> Option<&mut OpenQuestion> {
         let question = self.open.get_mut(&id);
         question.filter(|question| question.offered_to.contains(&front_end))
@@ -423,7 +422,6 @@ mod tests {
         (board.join(kind, writer).expect("there is room"), lines)
     }
 
-    /// The numbers of the questions that were offered.
     fn offered(lines: &mut Lines) -> Vec<u64> {
         let lines = std::iter::from_fn(|| lines.try_recv().ok());
         let read = lines.filter_map(|line| crate::attach::line::read(&line).ok().flatten());

@@ -64,7 +64,7 @@ impl Writer {
         self.0.capacity() < MAX_LINES_WAITING / 2
     }
 
-    /// Sends a line. Returns false if the peer is too slow or gone.
+    /// Returns false if the peer is too slow or gone.
     pub(super) fn send<L: Line>(&self, line: &L) -> bool {
         line::write(line).is_ok_and(|bytes| self.0.try_send(bytes).is_ok())
     }

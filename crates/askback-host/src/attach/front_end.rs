@@ -436,7 +436,7 @@ async fn attend(
     }
 }
 
-/// The line of a reply. A reply that is too long becomes a refusal.
+/// A reply that is too long becomes a refusal.
 fn reply_line(id: u64, response: askback::Result<InputResponse>) -> FrontEndLine {
     let line = FrontEndLine::reply(id, response);
     let bytes = line::write(&line).map_or(usize::MAX, |bytes| bytes.len());

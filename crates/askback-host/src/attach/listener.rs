@@ -203,7 +203,7 @@ impl Shared {
         self.began.elapsed()
     }
 
-    /// Adds a question. Returns `None` if it cannot be asked.
+    /// Returns `None` if the question cannot be asked.
     fn ask(&self, question: HostQuestion) -> Option<(u64, oneshot::Receiver<Response>)> {
         // Leaves room for content that is typed later, which is sent in the same line.
         let most = MAX_LINE_BYTES.saturating_sub(MAX_TYPED_BYTES.saturating_mul(2));

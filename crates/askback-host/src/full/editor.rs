@@ -37,7 +37,7 @@ impl Editor {
         self.0 = Input::new(whole).with_cursor(cursor);
     }
 
-    /// Handles a key. Returns false if the key does not edit or move.
+    /// Returns false if the key does not edit or move.
     pub(super) fn press(&mut self, key: &Key) -> bool {
         let request = match key {
             Key::Paste(text) => {

@@ -147,7 +147,6 @@ impl FormView {
         }
     }
 
-    /// Requests suggestions for the first field, once.
     pub(super) fn suggest(&mut self, draft: &Draft) -> Option<Action> {
         if std::mem::replace(&mut self.has_suggested, true) {
             return None;
@@ -313,7 +312,7 @@ impl FormView {
         FormOutcome::Action(Vec::new())
     }
 
-    /// Handles a key among many options: finds one by a part of its label.
+    /// Finds one of many options by a part of its label.
     fn find(&mut self, draft: &Draft, field: &Field, key: &Key) -> FormOutcome {
         let is_several = matches!(field.kind, FieldKind::Choices(_));
         match key {

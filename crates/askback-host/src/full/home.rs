@@ -122,7 +122,7 @@ impl Home {
         self.picked = Some(next).filter(|&next| next < count).or(self.picked);
     }
 
-    /// Clears the line. Returns whether it had any text.
+    /// Returns whether the line had any text.
     pub(super) fn clear(&mut self) -> bool {
         self.is_ahead = false;
         !self.editor.take().is_empty()
@@ -163,7 +163,7 @@ impl Home {
         }
     }
 
-    /// Whether the line is a typed command. A search result must be seen before it runs.
+    /// A search result must be seen before it runs.
     fn is_command(&self) -> bool {
         self.picked.is_none() && !self.is_searching && self.editor.text().starts_with('/')
     }
@@ -454,7 +454,6 @@ mod tests {
     use super::*;
     use crate::model::{Asker, Change, Desk, Origin, Server};
 
-    /// A conversation with these offers and this history.
     fn talk(offers: Vec<Offer>, history: &[&str]) -> Conversation {
         let asker = Asker {
             name: "travel".to_owned(),

@@ -35,7 +35,7 @@ impl Key {
         matches!(self, Self::Esc | Self::Ctrl('c') | Self::F(_))
     }
 
-    /// Reads a terminal event. Returns `None` if it is not a key.
+    /// Returns `None` if the event is not a key.
     pub(super) fn read(event: Event) -> Option<Self> {
         match event {
             Event::Paste(text) => Some(Self::Paste(text)),

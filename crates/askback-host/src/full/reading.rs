@@ -37,7 +37,7 @@ impl Reading {
         self.is_begun && self.is_ended
     }
 
-    /// Handles a key. Returns false if the key does not scroll.
+    /// Returns false if the key does not scroll.
     pub(super) fn press(&mut self, key: &Key) -> bool {
         // One row stays visible for orientation.
         let page = self.room.saturating_sub(1).max(1);

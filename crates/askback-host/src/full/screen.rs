@@ -65,7 +65,7 @@ enum Wanted {
 }
 
 impl Screen {
-    /// An empty screen. Shows at most `shown` characters of a server's text about a question.
+    /// Shows at most `shown` characters of a server's text about a question.
     pub fn new(shown: usize, reader: Reader) -> Self {
         Self {
             shown,
@@ -141,7 +141,7 @@ impl Screen {
         }
     }
 
-    /// Handles a key. `prompt` is set if a line is wanted.
+    /// `prompt` is set if a line is wanted.
     pub fn press(
         &mut self,
         talk: &Conversation,

@@ -56,7 +56,7 @@ impl SuggestedView {
         known == Some(value) && self.settles_after().is_none()
     }
 
-    /// Handles a key. Returns `None` if it does nothing here.
+    /// Returns `None` if the key does nothing here.
     pub(super) fn press(
         &mut self,
         front: &Front<'_>,

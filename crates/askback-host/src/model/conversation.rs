@@ -383,7 +383,6 @@ fn is_of_call(question: &Question) -> bool {
     !question.ask.is_ours() && question.call.as_ref().is_none_or(|call| !call.is_task())
 }
 
-/// A server: its questions, its lists and its connection status.
 #[derive(Debug)]
 pub struct Server {
     desk: Desk,

@@ -164,8 +164,8 @@ struct Open {
 }
 
 impl Desk {
-    /// Creates an empty desk. `offer` is the folder to offer as a root; `shared` are the folders
-    /// that the user already agreed to.
+    /// `offer` is the folder to offer as a root; `shared` are the folders that the user already
+    /// agreed to.
     pub fn new(
         asker: Asker,
         offer: Option<Root>,
@@ -238,7 +238,6 @@ impl Desk {
         })
     }
 
-    /// Returns the number of open questions.
     pub(super) fn open_questions(&self) -> usize {
         self.waiting
             .len()
@@ -273,7 +272,6 @@ impl Desk {
         self.muted
     }
 
-    /// Applies an event and returns the effects to carry out.
     pub fn update(&mut self, event: Event) -> EventOutcome {
         let front = self.front.as_ref();
         EventOutcome {

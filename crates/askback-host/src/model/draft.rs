@@ -189,7 +189,7 @@ impl Draft {
         draft
     }
 
-    /// Sets the text of a field. Empty text clears it.
+    /// Empty text clears the field.
     pub(super) fn write(&mut self, index: usize, written: String) {
         let entry = match self.read(index, &written) {
             _ if written.is_empty() => Entry::Empty,
@@ -357,7 +357,7 @@ fn by_marks(options: &[Opt], text: &str) -> Option<Vec<Value>> {
         .collect()
 }
 
-/// Returns the options of a field; empty if it is not a selection.
+/// Empty if the field is not a selection.
 pub fn options(field: &Field) -> &[Opt] {
     match &field.kind {
         FieldKind::Choice(choice) => &choice.options,

@@ -31,7 +31,7 @@ pub struct Link {
     pub domain: Range<usize>,
     /// Other hosts named in the link: possible redirect targets.
     pub leads_on: Vec<String>,
-    /// The warnings. Any warning requires a second confirmation.
+    /// Any warning requires a second confirmation.
     pub warnings: Vec<Warning>,
 }
 

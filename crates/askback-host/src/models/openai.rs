@@ -106,7 +106,7 @@ pub(super) fn write(
     Ok(body)
 }
 
-/// Parses a response. Fails with the message of the parser.
+/// Fails with the message of the parser.
 pub(super) fn read(body: &[u8]) -> Result<CreateMessageResult, String> {
     #[derive(Deserialize)]
     struct Body {

@@ -128,8 +128,7 @@ impl fmt::Display for ModelName {
 }
 
 impl Key {
-    /// Creates a key. Surrounding blanks are removed.
-    /// Fails if the key is empty or cannot be sent in a header.
+    /// Surrounding blanks are removed. Fails if the key is empty or cannot be sent in a header.
     pub fn new(key: &str) -> Result<Self, Words> {
         let value = HeaderValue::from_str(key.trim());
         match value {

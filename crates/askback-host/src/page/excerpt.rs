@@ -47,7 +47,6 @@ impl<'a> Excerpt<'a> {
         self.quote_at("", text);
     }
 
-    /// Adds a peer's text after our mark.
     pub fn quote_at(&mut self, mark: impl Into<Words>, text: &str) {
         let (head, more) = text::head(text, self.left);
         if !head.is_empty() {

@@ -264,7 +264,6 @@ impl Page {
         self.quote_at("", text);
     }
 
-    /// Adds a peer's text after our mark.
     pub fn quote_at(&mut self, mark: impl Into<Words>, text: impl Into<PeerText>) {
         self.lines.push(Line::Quote(mark.into(), text.into()));
     }
@@ -295,7 +294,7 @@ impl Page {
         self.lines.push(Line::Copy(link.clone()));
     }
 
-    /// Adds a prompt. `to` says who gets what the user writes.
+    /// `to` says who gets what the user writes.
     pub fn prompt(&mut self, to: impl Into<Words>) {
         self.lines.push(Line::Prompt(to.into()));
     }
@@ -369,7 +368,6 @@ impl Rows {
         self
     }
 
-    /// Writes the rows.
     pub fn write_to(&self, out: &mut dyn Write) -> io::Result<()> {
         out.write_all(self.0.as_bytes())
     }

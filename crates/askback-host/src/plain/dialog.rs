@@ -42,8 +42,7 @@ pub struct Dialog {
 }
 
 impl Dialog {
-    /// Creates an empty dialog. At first it shows up to `shown` characters of a server's text about
-    /// a question.
+    /// At first it shows up to `shown` characters of a server's text about a question.
     pub fn new(page: Page, shown: usize, reader: Reader) -> Self {
         Self {
             page,

@@ -22,7 +22,7 @@ pub struct Script {
     /// The rules for sampling requests.
     #[serde(default)]
     pub sampling: Vec<SamplingRule>,
-    /// The folders to show. If absent, requests for roots are not answered.
+    /// If absent, requests for roots are not answered.
     #[serde(default)]
     pub roots: Option<Vec<PathBuf>>,
     #[serde(default)]

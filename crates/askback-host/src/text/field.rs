@@ -58,9 +58,8 @@ pub fn read(field: &Field, written: &str, clock: Clock) -> Result<Value, Words> 
     })
 }
 
-/// Checks a value.
-/// The error is what is wrong, without naming options or the pattern. The user sees those behind the
-/// gutter.
+/// The error is what is wrong, without naming options or the pattern. The user sees those behind
+/// the gutter.
 pub fn check(field: &Field, value: &Value, limits: &Limits) -> Result<(), Words> {
     let Err(issue) = field.check(value, &limits.forms) else {
         return Ok(());

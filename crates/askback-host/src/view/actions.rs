@@ -21,7 +21,6 @@ pub struct ActionView {
 pub enum Act {
     Yes,
     Next,
-    /// Reviews the form.
     Submit,
     Send,
     Back,
@@ -52,7 +51,6 @@ pub enum Act {
     Decline,
     /// Neither accepts nor declines.
     Cancel,
-    /// Lists all keys or commands.
     Help,
 }
 

@@ -39,7 +39,6 @@ pub struct FieldView {
     pub state: FieldState,
     /// The text of its value. A secret is masked unless the reader reveals it.
     pub text: PeerText,
-    /// Whether that text is hidden.
     #[serde(skip)]
     pub is_hidden: bool,
     /// The options. A yes/no field has two.

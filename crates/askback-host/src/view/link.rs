@@ -66,7 +66,6 @@ pub struct Destination {
 /// A link or a part of it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Address {
-    /// Its name.
     pub label: Words,
     /// The text, in printable ASCII.
     pub text: PeerText,

@@ -399,7 +399,7 @@ fn refused(title: &str, words: &str, back: String) -> Answer {
     page(StatusCode::CONFLICT, &SaidPage { title, words, back })
 }
 
-/// Waits for a change. Waits forever if there is nothing to watch.
+/// Waits forever if there is nothing to watch.
 async fn changed(news: Option<&mut watch::Receiver<()>>) {
     if let Some(news) = news
         && news.changed().await.is_ok()

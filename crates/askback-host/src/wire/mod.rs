@@ -101,7 +101,7 @@ const OVERHEAD: usize = 512;
 const MOST_OPEN: usize = 256;
 
 impl Wire {
-    /// Creates an empty record that keeps at most `most` bytes.
+    /// It keeps at most `most` bytes.
     pub fn new(began: SystemTime, most: usize) -> Self {
         Self {
             began,
@@ -252,7 +252,6 @@ impl Wire {
         }
     }
 
-    /// Removes and returns the open request that a message answers.
     fn answered(&mut self, is_sent: bool, gist: &Gist) -> Option<Open> {
         let Gist::Response { id, .. } = gist else {
             return None;
