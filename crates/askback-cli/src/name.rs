@@ -91,19 +91,6 @@ pub fn of_command(program: &str, args: &[String]) -> String {
     }
 }
 
-/// The number of arguments that belong to a launcher, before the server that it starts. A known option may have no
-/// value; the word after it may then be the program that runs.
-pub fn launcher_args(program: &str, args: &[String]) -> usize {
-    match (launcher(program), launched(program, args)) {
-        (None, _) => 0,
-        (Some(_), None) => args.len(),
-        (Some(_), Some((word, rest))) => {
-            let own = args.len().saturating_sub(rest.len());
-            own.saturating_add(launcher_args(word, rest))
-        }
-    }
-}
-
 fn launcher(program: &str) -> Option<String> {
     let name = stem(program);
     // The name of a Python interpreter may have a version.

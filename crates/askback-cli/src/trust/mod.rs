@@ -25,9 +25,8 @@ use askback_host::{
 
 use crate::{
     error::Error,
-    name, secret,
     servers::{self, Names},
-    target::{Command, Reach, Target},
+    target::{Reach, Target},
 };
 
 /// A server file that was found. It is read once; only that content is used.
@@ -100,13 +99,12 @@ impl Found {
         let shown = given(self.path.display());
         if !out::is_attended() {
             return Err(Error::usage(words!(
-                "{} was found, not named, and you have not agreed to its entry for {}:",
+                "{} was found, not named, and you have not agreed to its entry for {}",
                 shown.clone(),
                 given(&target.name).short()
             ))
-            .quoting(does(target, names))
             .hint(words!(
-                "Name it to use it without being asked: --config {}",
+                "Read the entry, and name the file if you want that: --config {}",
                 shown
             )));
         }
@@ -188,7 +186,7 @@ impl Found {
                         address.headers.len()
                     ),
                 );
-                &url_of(&address.url)
+                &address.url
             }
         };
         page.quote_row("", &target.name);
@@ -212,22 +210,19 @@ fn does(target: &Target, names: &Names) -> PeerText {
     let mut lines = Vec::new();
     match &target.reach {
         Reach::Start(command) => {
-            lines.push(format!(
-                "start {}",
-                text::line(&command_of(command).shown())
-            ));
+            lines.push(format!("start {}", text::line(&command.shown())));
             if let Some(cwd) = &command.cwd {
                 let cwd = text::line(&cwd.display().to_string());
                 lines.push(format!("in the folder {cwd}"));
             }
             // A variable may decide which code runs, as LD_PRELOAD and PATH do.
             for (name, value) in &command.env {
-                let (name, value) = (text::line(name), value_of(name, value));
+                let (name, value) = (text::line(name), text::line(value));
                 lines.push(format!("with the variable {name} set to {value}"));
             }
         }
         Reach::Address(address) => {
-            lines.push(format!("connect to {}", url_of(&address.url)));
+            lines.push(format!("connect to {}", text::line(&address.url)));
             if !address.headers.is_empty() {
                 // The values of headers may be secrets.
                 let names: Vec<_> = address
@@ -261,77 +256,6 @@ fn does(target: &Target, names: &Names) -> PeerText {
     PeerText::from(lines.join("\n"))
 }
 
-/// The minimum length of a hidden value whose beginning is shown, and the length of that beginning.
-const BEGINNING: (usize, usize) = (12, 4);
-
-/// The value of a variable, as the question shows it. Only hides a single word in a variable with a name such as
-/// `API_TOKEN`: the file may be an attacker's, and any other value may decide what runs.
-fn value_of(name: &str, value: &str) -> String {
-    let says_what_runs = |end: &&str| name.to_ascii_uppercase().ends_with(*end);
-    let is_run = ["PATH", "_ASKPASS", "_COMMAND", "_OPTIONS", "_PRELOAD"]
-        .iter()
-        .any(says_what_runs);
-    let is_part = |c: char| c.is_ascii_graphic() && !"$`;|&()<>\"'\\{}*?/:".contains(c);
-    let is_word = !value.is_empty() && !value.starts_with('-') && value.chars().all(is_part);
-    if is_run || !is_word || !secret::is_setting(name) {
-        return text::line(value);
-    }
-    let count = value.chars().count();
-    let (fewest, shown) = BEGINNING;
-    match count >= fewest {
-        true => {
-            let beginning: String = value.chars().take(shown).collect();
-            format!("what may be a secret ({beginning}…, {count} characters)")
-        }
-        false => format!("what may be a secret ({count} characters)"),
-    }
-}
-
-/// A command as the question shows it. Arguments with the name of a secret are hidden like variables. The name is a
-/// part of the argument (`--token=X`, `TOKEN=X`, `Authorization: Bearer X`), or the argument before it (`--token X`).
-fn command_of(command: &Command) -> Command {
-    let own = name::launcher_args(&command.program, &command.args);
-    let mut before = "";
-    let args = command.args.iter().enumerate().map(|(at, arg)| {
-        let name = std::mem::take(&mut before);
-        let is_name = |(name, _): &(&str, &str)| !name.contains(char::is_whitespace);
-        if let Some((name, value)) = arg.split_once('=').filter(is_name) {
-            return format!("{name}={}", value_of(name, value));
-        }
-        if arg.starts_with('-') {
-            before = arg;
-            return arg.clone();
-        }
-        match arg.split_once(": ").filter(is_name) {
-            Some((name, value)) => {
-                let (scheme, token) = secret::after_scheme(value);
-                format!("{name}: {scheme}{}", value_of(name, token))
-            }
-            None if at < own => arg.clone(),
-            None => value_of(name, arg),
-        }
-    });
-    Command {
-        args: args.collect(),
-        ..command.clone()
-    }
-}
-
-/// A URL as the question shows it. Query parameters with the name of a secret are hidden like variables. Everything
-/// before the query decides where the URL leads, and is shown.
-fn url_of(url: &str) -> String {
-    let (before, fragment) = url.split_at(url.find('#').unwrap_or(url.len()));
-    let Some((address, query)) = before.split_once('?') else {
-        return text::line(url);
-    };
-    let parts = query.split('&').map(|part| match part.split_once('=') {
-        Some((name, value)) => format!("{name}={}", value_of(name, value)),
-        None => part.to_owned(),
-    });
-    let query = parts.collect::<Vec<_>>().join("&");
-    text::line(&format!("{address}?{query}{fragment}"))
-}
-
 /// Asks until the user types yes or no. The end of the input means no.
 fn ask(mut page: Page, input: &mut impl BufRead, out: &mut dyn Write) -> bool {
     loop {
@@ -360,7 +284,7 @@ mod tests {
     use std::collections::BTreeMap;
 
     use super::*;
-    use crate::target::Address;
+    use crate::target::{Address, Command};
     use askback_host::page::Look;
 
     fn page() -> Page {
@@ -398,6 +322,7 @@ mod tests {
         check("yes", true, 1);
     }
 
+    // Shows BP-44.
     #[test]
     fn what_is_agreed_to_is_named_last() {
         #[track_caller]
@@ -430,108 +355,6 @@ mod tests {
         check(&["serve".to_owned()]);
         let many: Vec<_> = (0..5000).map(|n| format!("--{n}")).collect();
         check(&many);
-    }
-
-    #[test]
-    fn a_value_that_seems_to_be_a_secret_is_hidden() {
-        #[track_caller]
-        fn check(name: &str, value: &str, is_shown: bool) {
-            let shown = value_of(name, value);
-            assert_eq!(shown == value, is_shown, "{shown}");
-            assert_eq!(shown.contains(value), is_shown, "{shown}");
-        }
-        check("API_TOKEN", "abc", false);
-        check("SERVICE_KEY", "abc-def.ghi_jkl", false);
-        // A name alone can be enough, because programs run the file named by such a variable.
-        for name in ["BASH_ENV", "GIT_SSH", "EDITOR", "PYTHONSTARTUP", "X"] {
-            check(name, "ghp_abcdefghijkl", true);
-            check(name, "sk-setup.sh", true);
-        }
-        check("LOG", "debug", true);
-        check("PATH", "/opt/bin:/usr/bin", true);
-        check("LD_PRELOAD", "/tmp/x.so", true);
-        // The file chooses the name of a secret, so it could use one to hide what runs.
-        check("LD_PRELOAD", "./ghp_abcdefghijkl.so", true);
-        check("LD_PRELOAD", "ghp_abcdefghijkl.so", true);
-        check(
-            "NODE_OPTIONS",
-            "--require=./sk-abcdefghijklmnopqrstuvwx.js",
-            true,
-        );
-        check("PYTHONPATH", "ghp_abcdefghijkl", true);
-        check("GIT_PROXY_PASSWORD_COMMAND", "/tmp/evil2", true);
-        check("GIT_PROXY_PASSWORD_COMMAND", "evil2", true);
-        check("SSH_PASSWORD_ASKPASS", "evil2", true);
-        check("TOKEN_OPTIONS", "evil2", true);
-        check("MY_TOKEN_PRELOAD", "evil2", true);
-        check("PATH", "http://u:evil@h", true);
-        check("API_TOKEN", "a/b", true);
-        check("API_TOKEN", "a\\b", true);
-        check("API_TOKEN", "evil.example:80", true);
-        check("API_TOKEN", "--eval", true);
-        check("API_TOKEN", "Bearer abc", true);
-        // The names of variables, and text that a shell would run.
-        check("API_TOKEN", "${API_TOKEN}", true);
-        check("API_TOKEN", "Bearer ${T}", true);
-        check("API_TOKEN", "rm -rf x", true);
-        check("API_TOKEN", "a;reboot", true);
-        check("API_TOKEN", "", true);
-    }
-
-    #[test]
-    fn an_argument_that_is_named_as_a_secret_is_hidden() {
-        // The words of a command, and what is shown if that differs. `<3>` stands for a hidden value of three characters.
-        const COMMANDS: &str = "
-            npx ; -y ; --no-token ; evil ; --token ; abc => npx ; -y ; --no-token ; evil ; --token ; <3>
-            server ; --token ; abc => server ; --token ; <3>
-            server ; --api-key=abc => server ; --api-key=<3>
-            server ; -e ; API_KEY=abc => server ; -e ; API_KEY=<3>
-            server ; --header ; Authorization: Bearer abc => server ; --header ; Authorization: Bearer <3>
-            server ; X-Api-Key: ghp_abcdefghijkl => server ; X-Api-Key: what may be a secret (ghp_…, 16 characters)
-            server ; -c ; curl https://a.test | sh # token: abc
-            server ; --token ; --eval ; evil()
-            server ; --token ; $(evil)
-            server ; --token-file ; /tmp/x ; abc
-            server ; --verbose ; abc
-            server ; PATH=abc ; NODE_OPTIONS=abc
-        ";
-        // `npx` may not know the option `--no-token`, and run the word after it. What may run is always shown.
-        for row in COMMANDS.trim().lines() {
-            let row = row.trim();
-            let (command, shown) = row.split_once(" => ").unwrap_or((row, row));
-            let words = |text: &str| text.split(" ; ").map(str::to_owned).collect::<Vec<_>>();
-            let mut args = words(command);
-            let mut expected = words(&shown.replace("<3>", "what may be a secret (3 characters)"));
-            let command = Command {
-                program: args.remove(0),
-                args,
-                ..Command::default()
-            };
-            expected.remove(0);
-            assert_eq!(command_of(&command).args, expected, "{row}");
-        }
-    }
-
-    #[test]
-    fn a_secret_in_an_address_is_hidden() {
-        #[track_caller]
-        fn check(url: &str, shown: &str) {
-            assert_eq!(url_of(url), shown);
-        }
-        const HIDDEN: &str = "what may be a secret (3 characters)";
-        check(
-            "https://a.test/mcp?team=x&api_key=abc",
-            &format!("https://a.test/mcp?team=x&api_key={HIDDEN}"),
-        );
-        // The host is shown, and so are all parts that another parser may take for the host.
-        for shown in [
-            "https://a.test/mcp?",
-            "https://evil.test:443#x@good.test/mcp?api_key=abc",
-            "https://:@evil.test#@good.test/mcp",
-            "https://good.test:abc@evil.test/",
-        ] {
-            check(shown, shown);
-        }
     }
 
     // Shows BP-45, BP-50.
@@ -581,7 +404,11 @@ mod tests {
         let pair = |name: &str| BTreeMap::from([(name.to_owned(), "hush".to_owned())]);
         let command = Command {
             program: "sh".to_owned(),
-            args: vec!["-c".to_owned(), "rm *\u{1b}".to_owned()],
+            args: vec![
+                "-c".to_owned(),
+                "rm *\u{1b}".to_owned(),
+                "--token=abc".to_owned(),
+            ],
             env: pair("LD_PRELOAD\u{1b}"),
             cwd: Some(PathBuf::from("/b\u{1b}")),
             ..Command::default()
@@ -589,7 +416,7 @@ mod tests {
         check(
             Reach::Start(command),
             &[
-                "| start sh -c 'rm *",
+                "| start sh -c 'rm *<U+001B>' --token=abc",
                 "| in the folder /b",
                 "| with the variable LD_PRELOAD<U+001B> set to hush",
             ],

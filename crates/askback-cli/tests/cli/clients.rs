@@ -181,8 +181,9 @@ vscode: ROOT/settings/Code/User/mcp.json
 fn a_server_of_another_client_is_opened_once_it_is_agreed_to() {
     let place = Place::with_files("from");
     let words = ["list", "--all", "--server", "local", "--from", "claude"];
-    let unagreed = "ROOT/user/.claude.json was found, not named, and you have not agreed to its entry for local:";
-    place.says(&words, 2, &[unagreed, "| start sh -c 'printf"]);
+    let unagreed = "ROOT/user/.claude.json was found, not named, and you have not agreed to its entry for local";
+    let said = place.says(&words, 2, &[unagreed, "Read the entry"]);
+    assert!(!said.contains("hush"), "{said}");
     let text = r#"{"local":{"args":["-c","printf %s \"$TOKEN\" > given"],"command":"sh","env":{"TOKEN":"hush"}},"notes":{"headers":{"Authorization":"Bearer hush"},"type":"http","url":"https://notes.test/mcp?key=hush"}}"#;
     let path = place.path("user/.claude.json");
     agree(&place.path("state"), &path, "local", text);
@@ -234,6 +235,8 @@ fn a_yes_to_a_server_of_another_client_is_kept() {
     assert_eq!(terminal.ended(), Some(4));
     let rows = terminal.rows().join("\n");
     assert_eq!(rows.matches("printf").count(), 1, "{rows}");
+    let variable = "with the variable TOKEN set to hush";
+    assert!(rows.contains(variable), "{rows}");
     assert_eq!(place.read("project/given"), "hush");
     fs::remove_file(place.path("project/given")).expect("it is ours");
     place.says(&words, 4, &["claude.json says to use"]);

@@ -2,7 +2,10 @@
 
 use std::{fs, path::PathBuf, process::Command};
 
-use crate::scratch::Scratch;
+use crate::{
+    full::{ENTER, Terminal},
+    scratch::Scratch,
+};
 
 /// A folder with a server file. The program that it starts only records its input, and is not a
 /// server.
@@ -91,12 +94,20 @@ fn what_is_agreed_to_is_the_text_of_the_file() {
     #[track_caller]
     fn check(server: &str, says: &[&str]) {
         let place = Place::new(&format!("agreed-{server}"), FILE);
-        let (exit, stderr) = place.run(&["list", "--all", "--server", server]);
-        assert_eq!(exit, Some(2), "{stderr}");
-        assert!(!place.given().exists(), "{stderr}");
-        assert!(!stderr.contains("hush"), "{stderr}");
+        let command = pty_process::blocking::Command::new(env!("CARGO_BIN_EXE_askback"))
+            .args(["list", "--all", "--plain", "--server", server])
+            .current_dir(place.0.path("."))
+            .env("XDG_STATE_HOME", place.0.path("state"))
+            .env("TOP_SECRET", "hush")
+            .env("MY_KEY", "hush");
+        let mut terminal = Terminal::start(command, 200);
+        terminal.until("yes or no").press("no").press(ENTER);
+        assert_eq!(terminal.ended(), Some(2));
+        assert!(!place.given().exists());
+        let rows = terminal.rows().join("\n");
+        assert!(!rows.contains("hush"), "{rows}");
         for says in says {
-            assert!(stderr.contains(says), "{says} is not in\n{stderr}");
+            assert!(rows.contains(says), "{says} is not in\n{rows}");
         }
     }
     check(
