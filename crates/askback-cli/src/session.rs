@@ -113,9 +113,6 @@ pub struct SessionArgs {
     /// The server is built when it is started.
     #[arg(skip)]
     pub(crate) builds: bool,
-    /// The messages of several sessions, one after the other.
-    #[arg(skip)]
-    log: Option<WireLog>,
     /// Show the questions on a page in a browser, too.
     #[arg(skip)]
     pub(crate) on_page: bool,
@@ -184,22 +181,10 @@ impl SessionArgs {
         Ok(targets)
     }
 
-    /// Shows the messages of all sessions with these options, in order.
-    #[must_use]
-    pub fn traced(mut self, trace: Trace) -> Self {
-        self.trace = Some(match trace {
-            Trace::Shown => Trace::Told,
-            trace => trace,
-        });
-        self.log = Some(WireLog::new(&self.limits()));
-        self
-    }
-
     /// Creates the message log, if it is needed.
     fn wire(&self, limits: &Limits) -> Option<WireLog> {
         let is_wanted = self.keeps_wire || self.trace.is_some();
-        let log = || self.log.clone().unwrap_or_else(|| WireLog::new(limits));
-        is_wanted.then(log)
+        is_wanted.then(|| WireLog::new(limits))
     }
 
     pub fn limits(&self) -> Limits {

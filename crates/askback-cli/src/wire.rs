@@ -10,7 +10,6 @@ use std::{
 
 use askback::{Limits, transport::WireEvent};
 use askback_host::{
-    page::out,
     relay::Relay,
     text::{Words, given},
     wire::{self, News, Row, SharedWire, Wire},
@@ -26,19 +25,15 @@ use crate::{
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Trace {
     Shown,
-    /// To stderr directly, if the front end keeps its output for a report.
-    Told,
     File(PathBuf),
 }
 
-/// The messages of a session, and the output that shows them as they arrive. Clones share both.
+/// The messages of a session. Clones share them.
 #[derive(Debug, Clone)]
 pub struct WireLog {
     began: Instant,
     /// The size limit of a trace file, in bytes.
     trace_bytes: usize,
-    /// Where messages are shown as they arrive, if anywhere.
-    sink: Arc<Mutex<Option<Sink>>>,
     shared: SharedWire,
 }
 
@@ -47,8 +42,7 @@ pub type Observer = Arc<dyn Fn(WireEvent<'_>) + Send + Sync>;
 #[derive(Debug)]
 enum Sink {
     Relay(Relay),
-    Stderr,
-    /// Into a file that connections share. `None` once it is full or a write failed.
+    /// `None` once it is full or a write failed.
     File(Option<TraceFile>, Relay),
 }
 
@@ -104,35 +98,25 @@ impl WireLog {
         Self {
             began: Instant::now(),
             trace_bytes: limits.host.trace_bytes,
-            sink: Arc::default(),
             shared: SharedWire::new(wire),
         }
     }
 
     /// Returns the observer that stores messages and writes them to the trace.
     pub fn observer(&self, trace: Option<&Trace>, relay: &Relay) -> Result<Observer, Error> {
-        let mut sink = lock(&self.sink);
-        *sink = match trace {
+        let sink = Mutex::new(match trace {
             None => None,
             Some(Trace::Shown) => Some(Sink::Relay(relay.clone())),
-            Some(Trace::Told) => Some(Sink::Stderr),
             Some(Trace::File(path)) => {
-                let file = match sink.take() {
-                    Some(Sink::File(file, _)) => file,
-                    _ => Some(self.trace_file(path)?),
-                };
-                Some(Sink::File(file, relay.clone()))
+                Some(Sink::File(Some(self.trace_file(path)?), relay.clone()))
             }
-        };
-        drop(sink);
-        // A new connection must not continue the previous one's entries.
-        self.lock().disconnected();
+        });
         let log = self.clone();
         Ok(Arc::new(move |event: WireEvent<'_>| {
             let at = log.began.elapsed();
             let news = log.shared.take(&event, at);
             let began = log.lock().began();
-            if let (Some(news), Some(sink)) = (news, &mut *lock(&log.sink)) {
+            if let (Some(news), Some(sink)) = (news, &mut *lock(&sink)) {
                 sink.take(began, &news);
             }
         }))
@@ -179,11 +163,6 @@ impl Sink {
     fn take(&mut self, began: SystemTime, news: &News) {
         match self {
             Self::Relay(relay) => relay.trace(Row::of_news(news)),
-            Self::Stderr => {
-                let mut page = out::stderr_page();
-                Row::of_news(news).put(&mut page);
-                out::tell(&mut page);
-            }
             Self::File(file, relay) => {
                 let Some(open) = file else { return };
                 let (News::Message(entry) | News::Head(entry)) = news;

@@ -37,7 +37,6 @@ use crate::{
         run::{PlannedRun, Runner, Verdict, plan},
     },
     target::Target,
-    wire::Trace,
 };
 
 pub const SUITE: &str = "\
@@ -129,12 +128,6 @@ pub struct TestArgs {
         conflicts_with_all = ["clients", "revision", "role", "format"]
     )]
     preview: Option<&'static KnownClient>,
-    /// Show each message as it travels, on the standard error or in FILE as lines of JSON
-    #[arg(
-        long, value_name = "FILE", num_args = 0..=1, require_equals = true,
-        default_missing_value = "", value_parser = Trace::read
-    )]
-    trace: Option<Trace>,
     /// Give a request up after so many seconds without a sign of progress
     #[arg(long, value_name = "SECONDS", value_parser = crate::seconds::seconds)]
     timeout: Option<u64>,
@@ -183,11 +176,7 @@ impl TestArgs {
 
     /// Returns the session options, which are the same for every known client.
     fn session(&self) -> SessionArgs {
-        let session = SessionArgs::new(self.sign_in.clone(), self.timeout);
-        match &self.trace {
-            Some(trace) => session.traced(trace.clone()),
-            None => session,
-        }
+        SessionArgs::new(self.sign_in.clone(), self.timeout)
     }
 }
 
@@ -330,8 +319,7 @@ pub async fn run(mut args: TestArgs, outcome: &mut Outcome) -> Result<(), Error>
     let progress = async {
         let mut ticks = interval(PROGRESS);
         ticks.tick().await;
-        // The messages of --trace are progress, too.
-        while args.repeat.is_some() && args.trace.is_none() {
+        while args.repeat.is_some() {
             ticks.tick().await;
             out::progress(&words!(
                 "{} of {} runs, {} failed cases",

@@ -5,8 +5,6 @@ use std::{
     process::{Command, Stdio},
 };
 
-use serde_json::Value;
-
 use crate::{
     full::Terminal,
     run::{ASKBACK, Ran, Run},
@@ -461,38 +459,6 @@ fn an_invalid_suite_exits_with_2() {
         "server: {command: [x]}\ncases: [{name: a, call: x, roots: [nowhere]}]",
         "nowhere: No such file or directory",
     );
-}
-
-#[test]
-fn messages_of_all_cases_are_traced_one_after_the_other() {
-    let cases = "
-cases:
-  - {name: first, call: count, expect: {text: '1'}}
-  - {name: alone, call: count, fresh: true, expect: {text: '1'}}
-  - {name: second, call: count, expect: {text: '2'}}
-";
-    let ran = on_zoo("trace", &["--trace"], cases).expect(0);
-    let calls = ran.stderr.matches("→ | tools/call count").count();
-    assert_eq!(calls, 3, "{}", ran.stderr);
-    let ran = on_zoo("trace-file", &["--trace=wire.jsonl"], cases).expect(0);
-    assert!(!ran.stderr.contains("tools/call"), "{}", ran.stderr);
-    let lines = fs::read_to_string(ran.scratch.path("wire.jsonl")).expect("it was written");
-    let lines: Vec<Value> = lines
-        .lines()
-        .map(|line| serde_json::from_str(line).expect("each line is JSON"))
-        .collect();
-    let of = |method: &str| {
-        let lines = lines.iter();
-        lines
-            .filter(|line| line["message"]["method"] == method)
-            .count()
-    };
-    assert_eq!((of("initialize"), of("tools/call")), (2, 3));
-    let numbers: Vec<_> = lines
-        .iter()
-        .filter_map(|line| line["number"].as_u64())
-        .collect();
-    assert!(numbers.is_sorted(), "{numbers:?}");
 }
 
 #[test]
