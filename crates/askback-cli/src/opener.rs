@@ -107,13 +107,11 @@ impl Opener {
         let is_only_older = self.protocol == Protocol::Only(older::REVISION);
         Ok(Box::pin(async move {
             // A server that does not speak the remembered revision is tried in the newest next time.
-            let client = opening.await.inspect_err(|_| {
+            opening.await.inspect_err(|_| {
                 if is_only_older {
                     older.forget();
                 }
-            })?;
-            older.greeted(client.server_info().as_ref().map(older::claims));
-            Ok(client)
+            })
         }))
     }
 }

@@ -154,8 +154,6 @@ type HoldFor = Arc<dyn Fn(&Implementation, bool) -> Hold + Send + Sync>;
 pub enum OlderSign<'a> {
     /// A client of 2026-07-28 connects. The server is not reached yet.
     Connecting,
-    /// The server was connected with a session because it is known, and this is its name and version now.
-    Greeting(Option<&'a Implementation>),
     /// A call failed with this text.
     Failure(&'a str),
 }
@@ -248,8 +246,7 @@ impl Bridge {
     ///
     /// Such a server is connected with a session, if it has sessions, and `found` gets its name and version. The call that failed is not repeated,
     /// because it may have had an effect before it asked. Its result says that it can be made again. A server that is known
-    /// when a client connects is asked for a session first, and is connected again without one if its greeting shows
-    /// that it has changed.
+    /// when a client connects is asked for a session first.
     #[must_use]
     pub fn asks_in_older(
         mut self,
@@ -367,20 +364,12 @@ impl Bridge {
         session: &Arc<Session>,
     ) -> Result<Client, ClientError> {
         let is_legacy = client.revision.era() == Era::Legacy;
-        let known = self.older.as_ref().filter(|_| !is_legacy);
-        let known = known.filter(|rule| (rule.is_older)(OlderSign::Connecting));
-        let has_session = is_legacy || known.is_some();
-        let upstream = self.connect(client, session, has_session).await?;
-        let Some(rule) = known else {
-            return Ok(upstream);
+        let is_known = || {
+            let rule = self.older.as_ref();
+            rule.is_some_and(|rule| (rule.is_older)(OlderSign::Connecting))
         };
-        let server = upstream.server_info();
-        let is_older = (rule.is_older)(OlderSign::Greeting(server.as_ref()));
-        if is_older || upstream.revision().era() == Era::Modern {
-            return Ok(upstream);
-        }
-        upstream.close().await;
-        self.connect(client, session, false).await
+        let has_session = is_legacy || is_known();
+        self.connect(client, session, has_session).await
     }
 
     async fn connect(
