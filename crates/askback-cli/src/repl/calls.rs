@@ -74,7 +74,7 @@ impl Repl<'_> {
         }
         let tools = attend(&mut self.session.host, self.session.client.tools()).await?;
         let tools = self.known.tools.insert(tools.items).clone();
-        let tool = lookup::tool(&tools, name)?;
+        let tool = lookup::tool(&tools, name).map_err(|error| self.switching(error, name))?;
         Ok(tool.clone())
     }
 
@@ -159,8 +159,7 @@ impl Repl<'_> {
         let before = self.known.last.take().filter(|_| is_repeated);
         let gives_answers = before.as_ref().is_some_and(|last| !last.is_outcome_unknown);
         let before = before.and_then(|last| last.result);
-        let address = self.address(call.name());
-        let line = address.and_then(|address| call.offered(&address));
+        let line = call.offered();
         self.session.host.change(Change::Called {
             server: self.session.host.chosen(),
             call: call.asked(),
@@ -321,13 +320,12 @@ impl Call {
         }
     }
 
-    /// The command line that makes this call, if it can be offered. `address` is the name on its
-    /// server.
-    pub(super) fn offered(&self, address: &str) -> Option<String> {
+    /// The command line that makes this call, if it can be offered.
+    fn offered(&self) -> Option<String> {
         match self {
-            Self::Tool(..) => line::tool(address),
-            Self::Prompt(..) => line::prompt(address),
-            Self::Read(_) => line::resource(address),
+            Self::Tool(..) => line::tool(self.name()),
+            Self::Prompt(..) => line::prompt(self.name()),
+            Self::Read(_) => line::resource(self.name()),
         }
     }
 
@@ -383,6 +381,7 @@ impl Repl<'_> {
                 message: words!("found no prompt and no command `{}`", given(name)),
                 ..error
             };
+            let error = self.switching(error, name);
             error.hint(grammar::near(name).unwrap_or("/help lists the commands.".into()))
         })?;
         let given = args::for_prompt(args::parse(words)?);

@@ -2,6 +2,11 @@
 
 use std::collections::BTreeMap;
 
+use super::{Repl, attend, grammar::HELP, line};
+use crate::{
+    error::Error,
+    session::{Session, State},
+};
 use askback::{
     Limits,
     client::{Client, ClientError, List},
@@ -19,30 +24,15 @@ use askback_host::{
 };
 use serde::Serialize;
 use serde_json::Value;
-use tokio::task::JoinSet;
-
-use super::{Repl, attend, grammar::HELP, line};
-use crate::{
-    error::Error,
-    session::{Session, State, failed},
-};
 
 impl Repl<'_> {
-    /// Offers what all servers have, the current server first, and our own commands.
+    /// Offers what the current server has, and our own commands.
     pub(super) fn offer(&mut self) {
         if !self.session.host.shows_offers() {
             return;
         }
-        let mut offers = Vec::new();
-        for server in self.servers() {
-            let it = self.session.host.conversation().server(server);
-            if let Some(lists) = it.catalog() {
-                let name = &it.desk().asker().name;
-                let is_current = server == self.session.server();
-                let is_watched = |uri: &str| is_current && self.known.watched.contains_key(uri);
-                offers.extend(self.offers(name, lists, self.there(server), is_watched));
-            }
-        }
+        let lists = self.session.host.server().catalog();
+        let mut offers = lists.map_or_else(Vec::new, |lists| self.offers(lists));
         offers.extend(HELP.iter().map(|(command, does)| {
             let (line, behind) = command.split_once(' ').unwrap_or((command, ""));
             Offer {
@@ -55,21 +45,14 @@ impl Repl<'_> {
         self.session.host.change(Change::Offered(offers));
     }
 
-    /// Returns the lines that can be typed about the items of a server. With `client`, the connection
-    /// to the server, tools and resources also have their other lines.
-    fn offers(
-        &self,
-        server: &str,
-        lists: &Catalog,
-        client: Option<&Client>,
-        is_watched: impl Fn(&str) -> bool,
-    ) -> Vec<Offer> {
-        let addresses = self.addresses();
+    /// Returns the lines that can be typed about the items of the current server. If it is connected, tools and
+    /// resources also have their other lines.
+    fn offers(&self, lists: &Catalog) -> Vec<Offer> {
+        let client = self.there(self.session.server());
         let reports = client.and_then(|client| client.capabilities().resources);
         let reports = reports.and_then(|resources| resources.subscribe) == Some(true);
         let other = |does, command, name: &str| -> Vec<OtherLine> {
-            let address = addresses.write(server, name);
-            let line = address.and_then(|address| line::named(command, &address));
+            let line = line::named(command, name);
             line.map(|line| OtherLine { does, line })
                 .into_iter()
                 .collect()
@@ -77,7 +60,7 @@ impl Repl<'_> {
         let offer = |write: fn(&str) -> Option<String>, name: &str, about: [Option<&String>; 2]| {
             let about = about.into_iter().flatten().next().map(String::as_str);
             Some(Offer {
-                line: write(&addresses.write(server, name)?)?,
+                line: write(name)?,
                 about: About::Peer(about.unwrap_or_default().into()),
                 ..Offer::default()
             })
@@ -108,7 +91,7 @@ impl Repl<'_> {
             let about = [resource.title.as_ref(), Some(&resource.name)];
             Some(Offer {
                 others: match reports {
-                    true if is_watched(&resource.uri) => {
+                    true if self.known.watched.contains_key(&resource.uri) => {
                         other("Stop reports", "/unsubscribe", &resource.uri)
                     }
                     true => other("Report changes", "/subscribe", &resource.uri),
@@ -198,89 +181,14 @@ impl Repl<'_> {
         names.collect::<Vec<_>>().join(", ")
     }
 
-    /// Prints one part of all servers' catalogs, the current server first. Each other server is named, with the
-    /// prefix of its names.
-    pub(super) async fn list_all(&mut self, wanted: &'static [CatalogPart]) -> Result<(), Error> {
-        let others = self.ask_others(wanted);
+    /// Prints one part of the current server's catalog.
+    pub(super) async fn list_part(&mut self, wanted: &'static [CatalogPart]) -> Result<(), Error> {
         let Session { client, host, .. } = &mut *self.session;
         let own = attend(host, read(client, wanted)).await?;
         if wanted.contains(&CatalogPart::Tools) {
             self.known.tools = Some(own.tools.clone());
         }
-        self.list(|page| put(page, &own, wanted))?;
-        let others = self.session.host.attend(others).await?;
-        for (server, listed) in others {
-            match listed {
-                Ok(lists) => {
-                    let lists = self.addressed(&server, lists);
-                    self.list(|page| {
-                        page.say(Style::Strong, words!("{}:", given(&server).short()));
-                        put(page, &lists, wanted);
-                    })?;
-                }
-                Err(error) => {
-                    let error = failed(error).about(given(&server).short());
-                    error.put_below(self.page());
-                }
-            }
-        }
-        self.tell_absent();
-        Ok(())
-    }
-
-    /// Asks the other connected servers, all at once, for this part of their catalogs. Does not start a server.
-    fn ask_others(
-        &self,
-        wanted: &'static [CatalogPart],
-    ) -> impl Future<Output = Vec<(String, Result<Catalog, ClientError>)>> + use<> {
-        let mut asking = JoinSet::new();
-        for server in self.servers().skip(1) {
-            if let Some(client) = self.there(server).cloned() {
-                let name = self.session.host.asker(server).name.clone();
-                asking.spawn(async move { (server, name, read(&client, wanted).await) });
-            }
-        }
-        async move {
-            let mut listed = asking.join_all().await;
-            listed.sort_by_key(|(server, ..)| *server);
-            let listed = listed.into_iter();
-            listed.map(|(_, name, lists)| (name, lists)).collect()
-        }
-    }
-
-    fn tell_absent(&mut self) {
-        let absent = self
-            .servers()
-            .skip(1)
-            .filter(|&server| self.there(server).is_none());
-        let names = absent.map(|server| self.session.host.asker(server).name.as_str());
-        let names = names.collect::<Vec<_>>().join(", ");
-        if !names.is_empty() {
-            let words = words!(
-                "Not asked, as they are not there: {}. /servers says why.",
-                given(names).short()
-            );
-            self.page().note(Style::Dim, words);
-        }
-    }
-
-    /// Rewrites each name as the user types it. A name that cannot be typed is unchanged.
-    fn addressed(&self, server: &str, mut lists: Catalog) -> Catalog {
-        let addresses = self.addresses();
-        let name = |name: &mut String| {
-            if let Some(address) = addresses.write(server, name) {
-                *name = address;
-            }
-        };
-        lists.tools.iter_mut().for_each(|it| name(&mut it.name));
-        lists.prompts.iter_mut().for_each(|it| name(&mut it.name));
-        lists.resources.iter_mut().for_each(|it| name(&mut it.uri));
-        lists
-            .templates
-            .iter_mut()
-            .for_each(|it| name(&mut it.uri_template));
-        lists.skills.iter_mut().for_each(|it| name(&mut it.uri));
-        lists
+        self.list(|page| put(page, &own, wanted))
     }
 
     pub(super) fn list(&mut self, put: impl FnOnce(&mut Page)) -> Result<(), Error> {

@@ -30,7 +30,6 @@ pub(super) enum Command {
     Tools,
     /// call a tool; asks for missing arguments
     Call {
-        /// its name, or SERVER/NAME of another server
         tool: String,
         /// an argument, read as the tool declares it; KEY:=JSON gives any value
         #[arg(value_name = "KEY=VALUE")]
@@ -38,7 +37,6 @@ pub(super) enum Command {
     },
     /// call a tool in the background
     Begin {
-        /// its name, or SERVER/NAME of another server
         tool: String,
         /// an argument, read as the tool declares it; KEY:=JSON gives any value
         #[arg(value_name = "KEY=VALUE")]
@@ -56,7 +54,6 @@ pub(super) enum Command {
     Prompts,
     /// get a prompt, as /NAME does
     Prompt {
-        /// its name, or SERVER/NAME of another server
         #[arg(value_name = "NAME")]
         prompt: String,
         /// an argument; KEY:=JSON gives the text of a value
@@ -147,8 +144,6 @@ pub(super) struct Facts {
     /// Whether an argument may be a secret, so that no history keeps the line. Only the server's lists tell which
     /// argument a word without a name is for, and which part of a URI is a secret.
     pub(super) may_hold_secret: bool,
-    /// Whether the command is about the last call, on any server.
-    pub(super) is_of_last_call: bool,
 }
 
 /// What `/tasks` does with a call that was begun.
@@ -218,14 +213,9 @@ impl Command {
         const LOCAL: Facts = Facts {
             needs_server: false,
             may_hold_secret: false,
-            is_of_last_call: false,
         };
         const REMOTE: Facts = Facts {
             needs_server: true,
-            ..LOCAL
-        };
-        const LAST_CALL: Facts = Facts {
-            is_of_last_call: true,
             ..LOCAL
         };
         const SECRET: Facts = Facts {
@@ -248,13 +238,13 @@ impl Command {
             | Self::Prompts
             | Self::Resources
             | Self::Skills
-            | Self::Log { level: Some(_) } => REMOTE,
-            Self::Again | Self::Edit => Facts {
-                needs_server: true,
-                ..LAST_CALL
-            },
-            Self::Wire { .. } | Self::More | Self::Save { .. } => LAST_CALL,
-            Self::Unmute
+            | Self::Log { level: Some(_) }
+            | Self::Again
+            | Self::Edit => REMOTE,
+            Self::Wire { .. }
+            | Self::More
+            | Self::Save { .. }
+            | Self::Unmute
             | Self::Tasks { .. }
             | Self::Roots { .. }
             | Self::Sampling { .. }
@@ -266,19 +256,6 @@ impl Command {
             | Self::Stderr
             | Self::Help { .. }
             | Self::Quit => LOCAL,
-        }
-    }
-
-    /// The tool, prompt or resource that the command names, possibly with a server: `SERVER/NAME`.
-    pub(super) fn name(&mut self) -> Option<&mut String> {
-        match self {
-            Self::Call { tool: name, .. }
-            | Self::Begin { tool: name, .. }
-            | Self::Prompt { prompt: name, .. }
-            | Self::Read { uri: name }
-            | Self::Subscribe { uri: name }
-            | Self::Unsubscribe { uri: Some(name) } => Some(name),
-            _ => None,
         }
     }
 }
@@ -428,7 +405,7 @@ mod tests {
             /call book to='New York' n:=2 => Call { tool: "book", arguments: ["to=New York", "n:=2"] }
             /call -x --help -- y=--      => Call { tool: "-x", arguments: ["--help", "--", "y=--"] }
             /call -- --                  => Call { tool: "--", arguments: ["--"] }
-            /b/plan                      => Prompt { prompt: "b/plan", arguments: [] }
+            /a/plan                      => Prompt { prompt: "a/plan", arguments: [] }
             /plan --to -- x              => Prompt { prompt: "plan", arguments: ["--to", "--", "x"] }
             /-x                          => Prompt { prompt: "-x", arguments: [] }
             /prompt help a=b             => Prompt { prompt: "help", arguments: ["a=b"] }

@@ -55,10 +55,6 @@ pub struct Repl<'a> {
     recorder: Option<&'a mut Recorder>,
     tool_error: bool,
     known: ServerState,
-    /// The current server, even while another one is called.
-    home: ServerId,
-    /// The server of the last call, if the user named it.
-    called: Option<String>,
     /// All servers but the current one.
     others: Vec<Other>,
     /// Other servers that are still connecting.
@@ -94,8 +90,6 @@ impl<'a> Repl<'a> {
         let tasks = session.tasks();
         session.host.showing_tasks(&tasks);
         Self {
-            home: session.server(),
-            called: None,
             opening: OpeningServers::default(),
             learning: JoinSet::new(),
             reading: BTreeMap::new(),
@@ -300,17 +294,17 @@ impl<'a> Repl<'a> {
             return Err(error.hint("/restart starts it."));
         }
         match command {
-            Command::Tools => self.list_all(&[CatalogPart::Tools]).await,
+            Command::Tools => self.list_part(&[CatalogPart::Tools]).await,
             Command::Call { tool, arguments } => self.call(&tool, &arguments, Content::new()).await,
             Command::Begin { tool, arguments } => self.begin(&tool, &arguments).await,
             Command::Tasks { number, action } => self.tasks(number, action).await,
-            Command::Prompts => self.list_all(&[CatalogPart::Prompts]).await,
+            Command::Prompts => self.list_part(&[CatalogPart::Prompts]).await,
             Command::Prompt { prompt, arguments } => self.prompt(&prompt, &arguments).await,
             Command::Resources => {
                 let parts = &[CatalogPart::Resources, CatalogPart::Templates];
-                self.list_all(parts).await
+                self.list_part(parts).await
             }
-            Command::Skills => self.list_all(&[CatalogPart::Skills]).await,
+            Command::Skills => self.list_part(&[CatalogPart::Skills]).await,
             Command::Read { uri } => self.read_resource(uri).await,
             Command::Roots { folders, action } => self.roots(&folders, action.as_ref()),
             Command::Sampling { permission } => self.sampling(permission),
@@ -365,12 +359,6 @@ impl<'a> Repl<'a> {
             page.entry(given(term), COMMAND, given(does));
         }
         Ok(())
-    }
-
-    /// A name on the current server, as the user types it.
-    fn address(&self, name: &str) -> Option<String> {
-        let server = &self.session.host.desk().asker().name;
-        self.addresses().write(server, name)
     }
 
     fn page(&mut self) -> &mut Page {

@@ -62,7 +62,10 @@ impl Resource {
 impl Repl<'_> {
     pub(super) async fn read_resource(&mut self, written: String) -> Result<(), Error> {
         match self.resource(&written).await? {
-            Some(resource) => self.make(Call::Read(resource), false).await,
+            Some(resource) => {
+                let made = self.make(Call::Read(resource), false).await;
+                made.map_err(|error| self.switching(error, &written))
+            }
             None => Ok(()),
         }
     }

@@ -19,13 +19,7 @@ use askback_host::{
 };
 use tokio::task::Id;
 
-use super::{
-    Repl, attend,
-    calls::LastCall,
-    catalog,
-    grammar::{Command, TaskAction},
-    results::ShownResult,
-};
+use super::{Repl, attend, calls::LastCall, catalog, grammar::Command, results::ShownResult};
 use crate::{
     error::{Error, Kind},
     files::{ChangedFiles, WatchedFiles},
@@ -116,10 +110,8 @@ impl Repl<'_> {
         if let Some(at) = self.find_server(name)? {
             self.wait_for(at).await?;
             self.turn_to(at)?;
-            self.home = self.session.server();
             self.meet().await?;
         }
-        self.called = None;
         let name = self.name();
         self.page()
             .say(Style::Plain, words!("You talk to {}.", name));
@@ -255,13 +247,20 @@ impl Repl<'_> {
         Ok(())
     }
 
-    /// The names of the servers, as they are written before the names of their items.
-    pub(super) fn addresses(&self) -> Addresses {
-        let name = |server| self.session.host.asker(server).name.clone();
-        let others = self.servers().filter(|&server| server != self.home);
-        Addresses {
-            home: name(self.home),
-            others: others.map(name).collect(),
+    /// Adds how to switch if a name begins with the name of another server.
+    pub(super) fn switching(&self, error: Error, name: &str) -> Error {
+        let others = self.servers().skip(1);
+        let mut others = others.map(|server| &*self.session.host.asker(server).name);
+        let is_named = |server: &&str| {
+            let rest = name.strip_prefix(*server);
+            rest.is_some_and(|rest| rest.starts_with('/'))
+        };
+        match others.find(is_named) {
+            Some(server) => error.hint(words!(
+                "/server {} switches to that server.",
+                given(server).short()
+            )),
+            None => error,
         }
     }
 
@@ -269,59 +268,8 @@ impl Repl<'_> {
         (!self.others.is_empty()).then(|| self.name())
     }
 
-    /// Runs a command on the server that it names, or else on the current one. Commands about the last call run on
-    /// the server that was called.
-    pub(super) async fn obey(&mut self, mut command: Command) -> Result<(), Error> {
-        let of_task = match command {
-            Command::Tasks {
-                number: Some(number),
-                ..
-            }
-            | Command::Tasks {
-                action: Some(TaskAction::Wait { number }),
-                ..
-            } => self.server_of(number),
-            _ => None,
-        };
-        // The task's result becomes the result of the last call.
-        let is_call = of_task.is_some()
-            || matches!(
-                command,
-                Command::Call { .. } | Command::Prompt { .. } | Command::Read { .. }
-            );
-        let is_of_last_call = command.facts().is_of_last_call;
-        let addresses = self.addresses();
-        let server = match command.name() {
-            Some(address) => {
-                let (server, name) = addresses.read(address);
-                let server = server.to_owned();
-                *address = name.to_owned();
-                Some(server)
-            }
-            None if is_of_last_call => self.called.clone(),
-            None => of_task,
-        };
-        let at = match &server {
-            Some(server) => self.find_server(server)?,
-            None => None,
-        };
-        if is_call {
-            self.called = server;
-        }
-        let Some(at) = at else {
-            return self.do_there(command).await;
-        };
-        self.wait_for(at).await?;
-        self.turn_to(at)?;
-        let done = match self.meet().await {
-            Ok(()) => self.do_there(command).await,
-            Err(error) => Err(error),
-        };
-        self.turn_to(at)?;
-        done
-    }
-
-    async fn do_there(&mut self, command: Command) -> Result<(), Error> {
+    /// Runs a command on the current server.
+    pub(super) async fn obey(&mut self, command: Command) -> Result<(), Error> {
         let server = self.session.server();
         let was_gone = self.session.host.presence(server) == Presence::Gone;
         let was_gone = was_gone && command.facts().needs_server;
@@ -363,38 +311,6 @@ impl Repl<'_> {
         mem::swap(&mut other.known, &mut self.known);
         self.is_offered = false;
         Ok(())
-    }
-}
-
-#[derive(Debug, Default)]
-pub(super) struct Addresses {
-    pub(super) home: String,
-    /// The other servers. If empty, names have no server prefix.
-    pub(super) others: Vec<String>,
-}
-
-impl Addresses {
-    /// Reads `SERVER/NAME`, or `NAME` for the current server. A server's name takes precedence over item names that
-    /// contain it; if several servers match, the longest name wins.
-    pub(super) fn read<'a>(&'a self, text: &'a str) -> (&'a str, &'a str) {
-        let addressed = |server: &'a str| {
-            let name = text.strip_prefix(server)?.strip_prefix('/')?;
-            Some((server, name))
-        };
-        let all = self.others.iter().chain([&self.home]);
-        let named = all.filter_map(|server| addressed(server));
-        let named = named.max_by_key(|(server, _)| server.len());
-        match self.others.is_empty() {
-            true => (&self.home, text),
-            false => named.unwrap_or((&self.home, text)),
-        }
-    }
-
-    /// Writes a name so that it is read as a name on this server. Returns `None` if that is impossible.
-    pub(super) fn write(&self, server: &str, name: &str) -> Option<String> {
-        let ways = [name.to_owned(), format!("{server}/{name}")];
-        ways.into_iter()
-            .find(|way| self.read(way) == (server, name))
     }
 }
 
@@ -477,51 +393,5 @@ pub(super) async fn files_changed(files: &mut Option<WatchedFiles>) -> ChangedFi
     match files {
         Some(files) => files.changed().await,
         None => pending().await,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn addresses(home: &str, others: &[&str]) -> Addresses {
-        Addresses {
-            home: home.to_owned(),
-            others: others.iter().map(|&name| name.to_owned()).collect(),
-        }
-    }
-
-    #[test]
-    fn a_name_belongs_to_its_prefix_server_or_to_the_current_server() {
-        #[track_caller]
-        fn check(text: &str, server: &str, name: &str) {
-            let addresses = addresses("a", &["b", "b/c", "https:"]);
-            assert_eq!(addresses.read(text), (server, name), "{text}");
-        }
-        check("book", "a", "book");
-        check("b/book", "b", "book");
-        check("a/book", "a", "book");
-        check("x/book", "a", "x/book");
-        check("b/c/book", "b/c", "book");
-        check("b/", "b", "");
-        check("b", "a", "b");
-        check("b/travel://x", "b", "travel://x");
-        // A server cannot divert another server's calls to itself.
-        check("a/b/book", "a", "b/book");
-    }
-
-    #[test]
-    fn a_name_has_no_prefix_unless_it_needs_one() {
-        #[track_caller]
-        fn check(others: &[&str], server: &str, name: &str, written: Option<&str>) {
-            let written_now = addresses("a", others).write(server, name);
-            assert_eq!(written_now.as_deref(), written, "{server} {name}");
-        }
-        check(&["b"], "a", "book", Some("book"));
-        check(&["b"], "b", "book", Some("b/book"));
-        check(&["b"], "a", "b/book", Some("a/b/book"));
-        check(&["b", "b/c"], "b", "c/book", None);
-        check(&[], "a", "a/book", Some("a/book"));
-        check(&[], "a", "b/book", Some("b/book"));
     }
 }

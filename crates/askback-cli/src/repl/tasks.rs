@@ -140,11 +140,6 @@ impl Repl<'_> {
         }
     }
 
-    pub(super) fn server_of(&self, number: u32) -> Option<String> {
-        let task = self.session.tasks().get(number)?;
-        Some(self.session.host.asker(task.server).name.clone())
-    }
-
     pub(super) fn at_work(&self) -> usize {
         let all = self.background.0.values();
         all.filter(|begun| begun.calling.is_some()).count()
@@ -269,6 +264,12 @@ impl Repl<'_> {
             let error = Error::usage(words!("there is no task {}", number));
             error.hint("/tasks lists them.")
         };
-        self.session.tasks().get(number).ok_or_else(none)
+        let task = self.session.tasks().get(number).ok_or_else(none)?;
+        if task.server != self.session.server() {
+            let server = self.name_of(task.server);
+            let error = Error::usage(words!("task {} is one of {}", number, server.clone()));
+            return Err(error.hint(words!("/server {} first.", server)));
+        }
+        Ok(task)
     }
 }

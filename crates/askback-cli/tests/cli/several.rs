@@ -84,66 +84,39 @@ fn each_server_has_calls_answers_and_starts_of_its_own() {
 }
 
 #[test]
-fn the_servers_are_called_by_name_and_listed_together() {
-    let lines = [
-        "/call b/reserve",
-        "7C",
-        "",
-        "/call reserve", // of `a`, to which the person talks
-        "12A",
-        "",
-        "/call b/reserve",
-        "8D",
-        "",
-        "/again", // of `b`, which was called last
-        "/call a/reserve",
-        "13A",
-        "",
-        "",
-    ];
-    let ran = run("several-called", &["--all"], &lines.join("\n")).expect(0);
-    let ran = ran.says("b · answered as before | Which seat?\n");
-    let results: Vec<_> = ran.stdout.lines().collect();
-    assert_eq!(
-        results,
-        [
-            "start 1, seat 7C",
-            "start 1, seat 12A",
-            "start 1, seat 8D",
-            "start 1, seat 8D",
-            "  The result is the same as before.",
-            "start 1, seat 13A",
-        ]
-    );
-    let ran = run("several-tools", &["--all"], "/tools\n").expect(0);
-    let ran = ran.says("Not asked, as they are not there: gone.");
-    let names = ran.stdout.lines().filter(|line| {
-        let name = line.strip_prefix("  | ").unwrap_or(line);
-        !line.starts_with("      ") && !name.is_empty()
-    });
-    assert_eq!(
-        names.collect::<Vec<_>>(),
-        [
-            "Tools",
-            "  | reserve",
-            "  | change",
-            "  | leave",
-            "b:",
-            "Tools",
-            "  | b/reserve",
-            "  | b/change",
-            "  | b/leave",
-        ]
-    );
-    // A name without a server is looked up in the current server.
+fn a_command_acts_on_the_current_server() {
+    #[track_caller]
+    fn lists(lines: &str) {
+        let ran = run("several-tools", &["--all"], lines).expect(0);
+        let names = ran.stdout.lines().filter(|line| {
+            let name = line.strip_prefix("  | ").unwrap_or(line);
+            !line.starts_with("      ") && !name.is_empty()
+        });
+        let expected = ["Tools", "  | reserve", "  | change", "  | leave"];
+        assert_eq!(names.collect::<Vec<_>>(), expected);
+    }
+    lists("/tools\n");
+    lists("/server b\n/tools\n");
     run("several-own", &["--all"], "/call ring\n")
         .expect(2)
         .says("no tool `ring`");
+    run("several-named", &["--all"], "/call b/reserve\n")
+        .expect(2)
+        .says("no tool `b/reserve`")
+        .says("/server b switches to that server.");
+    run("several-read", &["--all"], "/read b/notes\n")
+        .expect(1)
+        .says("/server b switches to that server.");
+    // The last call was one of another server.
+    let lines = "/call reserve\n12A\n\n/server b\n/again\n";
+    run("several-last", &["--all"], lines)
+        .expect(2)
+        .says("there is no call to make again");
 }
 
 #[test]
 fn messages_are_headed_by_their_server() {
-    let lines = "/call b/change\n/wire\n/wire 1\n";
+    let lines = "/server b\n/call change\n/wire\n/wire 1\n";
     let ran = run("several-headed", &["--all"], lines);
     let list = "Messages of b\n   1    ";
     let one = "Messages of b\nMessage 1, sent at ";

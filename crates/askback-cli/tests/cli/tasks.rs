@@ -112,6 +112,25 @@ fn a_task_goes_on_by_itself_asks_and_is_fetched_later() {
 }
 
 #[test]
+fn a_task_is_shown_by_its_own_server() {
+    let run = run(
+        "other",
+        &["open", "--plain", "--all", "--config", "mcp.json"],
+    );
+    run.scratch.file("ground.sh", GROUND);
+    run.scratch.file("go", "");
+    let ground = r#"{"command": "sh", "args": ["ground.sh"]}"#;
+    let servers = format!(r#"{{"mcpServers": {{"a": {ground}, "b": {ground}}}}}"#);
+    run.scratch.file("mcp.json", &servers);
+    let ran = run
+        .input("/begin wait\n/server b\n/tasks\n/tasks 1\n")
+        .run();
+    ran.expect(2)
+        .prints("1  a, at work, ")
+        .says("task 1 is one of a\n  /server a first.");
+}
+
+#[test]
 fn running_tasks_are_cancelled_when_the_conversation_ends() {
     for revision in REVISIONS {
         let ran = lines("left", revision, "/begin wait\n/begin wait\n/call sum\n").expect(0);

@@ -103,17 +103,18 @@ fn a_server_that_is_being_connected_to_holds_up_no_other() {
         terminal.press("/servers").press(ENTER);
         go(&scratch, "slow", "serve");
         terminal.until("slow: connected, 2025-11-25").until("a> ");
+        terminal.press("/server slow").press(ENTER);
+        terminal.until("You talk to slow.").until("slow> ");
         if is_plain {
-            terminal.press("/call slow/reserve");
+            terminal.press("/call reserve");
         } else {
-            terminal.press("slow").until("/call slow/leave").press(TAB);
-            terminal.until("a> /call slow/reserve");
+            terminal.press("reserve").until("/call reserve").press(TAB);
+            terminal.until("slow> /call reserve");
         }
         terminal.press(ENTER).until("slow asks");
         answer(&mut terminal, "7C", is_plain);
         terminal.until("start 1, seat 7C");
-        // The other server is still the current one.
-        terminal.until("a> ").press(CTRL_D);
+        terminal.until("slow> ").press(CTRL_D);
         assert_eq!(terminal.exit(), Some(0), "{is_plain}");
     }
 }
@@ -197,10 +198,13 @@ fn two_servers_ask_at_once_and_each_hears_its_own_answer() {
         terminal.press("/call t").press(ENTER).until("heard 1A");
         terminal
             .until("a> ")
-            .press("/call b/t")
+            .press("/server b")
+            .press(ENTER)
+            .until("b> ")
+            .press("/call t")
             .press(ENTER)
             .until("heard 2B");
-        terminal.until("a> ").press(CTRL_D);
+        terminal.until("b> ").press(CTRL_D);
         assert_eq!(terminal.exit(), Some(0), "{is_plain}");
         assert_eq!(heard(&scratch, "a").as_deref(), Some("1A"));
         assert_eq!(heard(&scratch, "b").as_deref(), Some("2B"));
@@ -269,10 +273,13 @@ fn a_server_that_ends_takes_its_question_along_and_no_other() {
         answer(&mut terminal, "2B", is_plain);
         terminal
             .until("a> ")
-            .press("/call b/t")
+            .press("/server b")
+            .press(ENTER)
+            .until("b> ")
+            .press("/call t")
             .press(ENTER)
             .until("heard 2B");
-        terminal.until("a> ").press(CTRL_D);
+        terminal.until("b> ").press(CTRL_D);
         assert_eq!(terminal.exit(), Some(0), "{name}");
         assert_eq!(heard(&scratch, "a"), None);
         assert_eq!(heard(&scratch, "b").as_deref(), Some("2B"));

@@ -227,7 +227,7 @@ impl Conversation {
             Change::Ended(server, how) => self.end(server, how),
             Change::Chosen(server) => self.chosen = server,
             Change::Entered(lines) => self.history.remember(lines),
-            Change::Offered(offers) => self.offers.set(offers),
+            Change::Offered(offers) => self.offers.set(self.chosen, offers),
             Change::Servers(servers) => self.offers.set_servers(servers),
             Change::Described(words) => self.head = words,
         }

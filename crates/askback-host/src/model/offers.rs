@@ -1,6 +1,6 @@
 //! The lines that can be typed at the prompt, and how their last calls ended.
 
-use std::time::Duration;
+use std::{mem, time::Duration};
 
 use super::How;
 use crate::{
@@ -15,13 +15,23 @@ pub struct Offers {
     all: Vec<Offer>,
     servers: Vec<ServerOffer>,
     latest: Option<String>,
+    /// The server that they are about.
+    server: ServerId,
 }
 
 /// Precedes the name of a tool.
 const CALL: &str = "/call ";
 
 impl Offers {
-    pub(super) fn set(&mut self, mut offers: Vec<Offer>) {
+    pub(super) fn set(&mut self, server: ServerId, mut offers: Vec<Offer>) {
+        // The same line is another call on another server.
+        if self.server != server {
+            *self = Self {
+                server,
+                servers: mem::take(&mut self.servers),
+                ..Self::default()
+            };
+        }
         for offer in &mut offers {
             let before = self.all.iter_mut().find(|it| it.line == offer.line);
             if let Some(before) = before {
