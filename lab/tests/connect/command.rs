@@ -88,7 +88,7 @@ impl<'a> Desk<'a> {
         words.collect()
     }
 
-    /// Returns the environment variables, which isolate the command from real keyrings and files.
+    /// Returns the environment variables, which isolate the command from real files.
     fn variables(&self) -> [(&'static str, PathBuf); 4] {
         [
             ("HOME", self.directory.join("home")),

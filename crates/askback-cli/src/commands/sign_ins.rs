@@ -28,8 +28,8 @@ pub(super) fn list(args: &SignInArgs) -> Result<(), Error> {
     }
     let now = SystemTime::now().duration_since(UNIX_EPOCH);
     let now = now.map_or(0, |since| since.as_secs());
-    for (signed_in, place) in &all {
-        put(&mut page, signed_in, place, now);
+    for signed_in in &all {
+        put(&mut page, signed_in, now);
     }
     Ok(out::print(&page.take())?)
 }
@@ -87,7 +87,7 @@ pub(super) async fn sign_out(url: Option<String>, args: &SignInArgs) -> Result<(
     failed
 }
 
-fn put(page: &mut Page, signed_in: &StoredSignIn, place: &'static str, now: u64) {
+fn put(page: &mut Page, signed_in: &StoredSignIn, now: u64) {
     let ends: Words = match signed_in.expires_at {
         _ if signed_in.renewable => "renewed by itself".into(),
         Some(end) if end <= now => "ended".into(),
@@ -100,7 +100,7 @@ fn put(page: &mut Page, signed_in: &StoredSignIn, place: &'static str, now: u64)
         true => page.note(Style::Plain, "for what the authorization server chose"),
         false => page.quote_line("  for ", signed_in.scopes.to_string()),
     }
-    page.note(Style::Plain, words!("{}; kept in {}", ends, place));
+    page.note(Style::Plain, ends);
 }
 
 fn put_end(page: &mut Page, server: &str, came_to: &SignOut) {

@@ -5,35 +5,19 @@ use std::collections::BTreeMap;
 use askback::authorization::Secret;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-pub(super) type All = BTreeMap<String, SecretPlace>;
+pub(super) type All = BTreeMap<String, StoredSecret>;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum SecretPlace {
-    Here(Secret),
-    /// In the keyring, under the same key.
-    InKeyring,
-}
+pub(super) struct StoredSecret(pub(super) Secret);
 
-/// A secret in the file is a string; a secret in the keyring is `null`.
-impl Serialize for SecretPlace {
+impl Serialize for StoredSecret {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self {
-            Self::Here(secret) => secret.expose().serialize(serializer),
-            Self::InKeyring => serializer.serialize_none(),
-        }
+        self.0.expose().serialize(serializer)
     }
 }
 
-impl<'de> Deserialize<'de> for SecretPlace {
+impl<'de> Deserialize<'de> for StoredSecret {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let secret = Option::<String>::deserialize(deserializer)?;
-        Ok(secret.map_or(Self::InKeyring, |it| Self::Here(Secret::new(it))))
-    }
-}
-
-impl SecretPlace {
-    /// Whether both secrets are stored in the same place.
-    pub fn is_like(&self, other: &Self) -> bool {
-        std::mem::discriminant(self) == std::mem::discriminant(other)
+        String::deserialize(deserializer).map(|secret| Self(Secret::new(secret)))
     }
 }

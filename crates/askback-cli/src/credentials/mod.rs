@@ -1,9 +1,6 @@
-//! Stores the results of sign-ins: in the system's keyring, or in a file that only its owner can
-//! read.
+//! Stores the results of sign-ins in a file that only its owner can read.
 
 mod file;
-#[cfg(feature = "keyring")]
-mod keyring;
 mod lock;
 
 use std::{fmt, io, path::PathBuf, sync::Arc};
@@ -17,7 +14,7 @@ use askback::{
     keys::state_dir,
 };
 
-use self::file::{All, SecretPlace};
+use self::file::{All, StoredSecret};
 use crate::{error::Error, private_file};
 
 const TOKENS: &str = "tokens ";
@@ -27,7 +24,7 @@ const REGISTRATION: &str = "registration ";
 /// Where credentials are to be kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, clap::ValueEnum)]
 pub enum Place {
-    /// In the keyring, or in a file where there is none
+    /// In a file that only you can read, or for this run alone where there is no folder for it
     #[default]
     Auto,
     /// In a file that only you can read
@@ -37,11 +34,8 @@ pub enum Place {
 }
 
 /// The command's credential store.
-///
-/// A file lists the credentials. The secrets are in the file or in the keyring.
 #[derive(Clone)]
 pub struct Vault {
-    place: Place,
     /// The file, which need not exist yet.
     path: PathBuf,
     tell: Arc<dyn Fn(&str) + Send + Sync>,
@@ -49,14 +43,14 @@ pub struct Vault {
 
 impl Vault {
     /// Opens the credential store of this user. `None` if credentials are for this run alone. `tell` is called with a
-    /// sentence when the first secret is stored in a place.
+    /// sentence when the first secret is stored.
     pub fn open(
         place: Place,
         tell: impl Fn(&str) + Send + Sync + 'static,
     ) -> Result<Option<Self>, Error> {
         match (place, path()) {
             (Place::Nowhere, _) => Ok(None),
-            (_, Some(path)) => Ok(Some(Self::at(path, place, tell))),
+            (_, Some(path)) => Ok(Some(Self::at(path, tell))),
             (Place::File, None) => Err(Error::usage("no folder to store credentials in")
                 .hint("Set HOME, or XDG_STATE_HOME.")),
             // Most servers require no sign-in.
@@ -64,9 +58,8 @@ impl Vault {
         }
     }
 
-    fn at(path: PathBuf, place: Place, tell: impl Fn(&str) + Send + Sync + 'static) -> Self {
+    fn at(path: PathBuf, tell: impl Fn(&str) + Send + Sync + 'static) -> Self {
         Self {
-            place,
             path,
             tell: Arc::new(tell),
         }
@@ -76,22 +69,12 @@ impl Vault {
         private_file::load(&self.path)
     }
 
-    pub fn signed_in(&self) -> io::Result<Vec<(StoredSignIn, &'static str)>> {
-        let mut all = Vec::new();
-        for (key, kept) in self.read()? {
-            let place = match kept {
-                SecretPlace::Here(_) => "a file",
-                SecretPlace::InKeyring => "the keyring",
-            };
-            if !key.starts_with(TOKENS) {
-                continue;
-            }
-            let secret = self.load(&key)?;
-            // A later version may have stored a format that this version cannot read.
-            let signed_in = secret.and_then(|secret| StoredSignIn::read(&secret).ok());
-            all.extend(signed_in.map(|signed_in| (signed_in, place)));
-        }
-        Ok(all)
+    pub fn signed_in(&self) -> io::Result<Vec<StoredSignIn>> {
+        let all = self.read()?.into_iter();
+        let tokens = all.filter(|(key, _)| key.starts_with(TOKENS));
+        // A later version may have stored a format that this version cannot read.
+        let signed_in = tokens.filter_map(|(_, kept)| StoredSignIn::read(&kept.0).ok());
+        Ok(signed_in.collect())
     }
 
     pub fn servers(&self) -> io::Result<Vec<String>> {
@@ -109,43 +92,26 @@ impl Vault {
     }
 
     fn load(&self, key: &str) -> io::Result<Option<Secret>> {
-        match self.read()?.remove(key) {
-            None => Ok(None),
-            Some(SecretPlace::Here(secret)) => Ok(Some(secret)),
-            Some(SecretPlace::InKeyring) => in_keyring::load(key),
-        }
+        Ok(self.read()?.remove(key).map(|kept| kept.0))
     }
 
     fn save(&self, key: &str, secret: &Secret) -> io::Result<()> {
-        let in_keyring = self.place == Place::Auto && in_keyring::save(key, secret).is_ok();
-        let kept = match in_keyring {
-            true => SecretPlace::InKeyring,
-            false => SecretPlace::Here(secret.clone()),
-        };
         let first = private_file::change(&self.path, |all: &mut All| {
-            let mut others = all.iter().filter(|(other, _)| other.starts_with(TOKENS));
-            let first = key.starts_with(TOKENS) && !others.any(|(_, other)| other.is_like(&kept));
-            all.insert(key.to_owned(), kept);
+            let first = key.starts_with(TOKENS) && !all.keys().any(|key| key.starts_with(TOKENS));
+            all.insert(key.to_owned(), StoredSecret(secret.clone()));
             first
         })?;
         if first {
             let path = self.path.display();
-            (self.tell)(&match in_keyring {
-                true => {
-                    format!("Sign-ins are stored in the keyring of this system; {path} lists them.")
-                }
-                false => format!("Sign-ins are stored in {path}, which only you can read."),
-            });
+            (self.tell)(&format!(
+                "Sign-ins are stored in {path}, which only you can read."
+            ));
         }
         Ok(())
     }
 
     fn remove(&self, key: &str) -> io::Result<()> {
-        let kept = private_file::change(&self.path, |all: &mut All| all.remove(key))?;
-        match kept {
-            Some(SecretPlace::InKeyring) => in_keyring::remove(key),
-            _ => Ok(()),
-        }
+        private_file::change(&self.path, |all: &mut All| _ = all.remove(key))
     }
 
     /// Runs work that may wait for the disk or the user, without blocking other tasks.
@@ -189,44 +155,12 @@ impl CredentialStore for Vault {
 
 impl fmt::Debug for Vault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Vault")
-            .field("place", &self.place)
-            .finish_non_exhaustive()
+        f.debug_struct("Vault").finish_non_exhaustive()
     }
 }
 
 fn path() -> Option<PathBuf> {
     Some(state_dir()?.join("askback").join("credentials.json"))
-}
-
-#[cfg(feature = "keyring")]
-use keyring as in_keyring;
-
-/// A build without a keyring.
-#[cfg(not(feature = "keyring"))]
-mod in_keyring {
-    use std::io;
-
-    use askback::authorization::Secret;
-
-    pub(super) fn load(_: &str) -> io::Result<Option<Secret>> {
-        Err(none())
-    }
-
-    pub(super) fn save(_: &str, _: &Secret) -> io::Result<()> {
-        Err(none())
-    }
-
-    pub(super) fn remove(_: &str) -> io::Result<()> {
-        Err(none())
-    }
-
-    fn none() -> io::Error {
-        io::Error::other(
-            "your sign-ins are in the keyring, which this build does not use. Install askback \
-             with `--features keyring`, or give `--credentials nowhere`",
-        )
-    }
 }
 
 #[cfg(unix)]
@@ -248,7 +182,7 @@ mod tests {
     fn nobody_else_reads_it() {
         let scratch = tempfile::tempdir().expect("there is room");
         let path = scratch.path().join("askback/credentials.json");
-        let vault = Vault::at(path.clone(), Place::File, |_| {});
+        let vault = Vault::at(path.clone(), |_| {});
         assert!(vault.read().expect("there is none yet").is_empty());
         // A leftover draft that other users can write is replaced.
         fs::create_dir_all(scratch.path().join("askback")).expect("the folder is ours");
@@ -276,7 +210,7 @@ mod tests {
     fn many_tasks_may_change_the_file_at_once() {
         let scratch = tempfile::tempdir().expect("there is room");
         let path = scratch.path().join("credentials.json");
-        let vault = Vault::at(path, Place::File, |_| {});
+        let vault = Vault::at(path, |_| {});
         let threads: Vec<_> = (0..8)
             .map(|thread| {
                 let vault = vault.clone();
@@ -300,7 +234,7 @@ mod tests {
         let scratch = tempfile::tempdir().expect("there is room");
         let vault = || {
             let path = scratch.path().join("askback/credentials.json");
-            Vault::at(path, Place::File, |_| {})
+            Vault::at(path, |_| {})
         };
         async fn lock(vault: &Vault, key: &CredentialKey) -> Option<KeyLock> {
             let locked = timeout(Duration::from_millis(50), vault.lock(key)).await;

@@ -21,9 +21,6 @@ use crate::{
     scratch::{Scratch, is_in_wrapped},
 };
 
-/// The tests must not use the keyring of the user who runs them.
-const FILE: [&str; 2] = ["--credentials", "file"];
-
 /// The timeout for a line that should appear at once. It is long because tests share a machine.
 const PATIENCE: Duration = Duration::from_secs(60);
 
@@ -88,7 +85,6 @@ impl Desk {
         let words = [&["open", "--name", "agency", "--url", &url], more].concat();
         let mut child = self
             .command(&words)
-            .args(FILE)
             .stdin(Stdio::piped())
             .spawn()
             .expect("the command was built");
@@ -242,7 +238,7 @@ fn a_person_signs_in_once_and_out_again() {
     assert_eq!(
         listed,
         format!(
-            "{}\n  at | {origin}\n  for | trips:read\n  renewed by itself; kept in a file\n",
+            "{}\n  at | {origin}\n  for | trips:read\n  renewed by itself\n",
             desk.issuer.server()
         )
     );
@@ -300,7 +296,7 @@ fn two_processes_renew_one_token_without_a_new_sign_in() {
     let server = desk.issuer.server();
     let call = || {
         let mut call = desk.command(&["call", "hello", "--url", &server]);
-        call.args(FILE).spawn().expect("the command was built")
+        call.spawn().expect("the command was built")
     };
     for child in [call(), call()] {
         let output = child.wait_with_output().expect("it ends");
@@ -401,7 +397,7 @@ fn ctrl_c_at_a_sign_in_stops_the_run() {
 
     let url = desk.issuer.server();
     let state = desk.scratch.path("state").display().to_string();
-    let words = [&["call", "hello", "--url", &url], &FILE[..]].concat();
+    let words = ["call", "hello", "--url", &url];
     let variables = [("XDG_STATE_HOME", &*state), ("NO_COLOR", "1")];
     let mut terminal = Terminal::open_with(&words, 80, &variables);
     terminal.until("wants you to sign in").press(CTRL_C);
@@ -531,7 +527,7 @@ fn a_client_is_shown_to_its_own_issuer_alone() {
     );
     let config = desk.scratch.file("mcp.json", &config);
     let mut open = desk.command(&["open", "--server", "it", "--config", &config]);
-    let (code, _, shown) = told(open.args(FILE).output().expect("the command was built"));
+    let (code, _, shown) = told(open.output().expect("the command was built"));
     assert_eq!(code, Some(5), "{shown}");
     assert!(shown.contains("registered with"), "{shown}");
 }
@@ -542,7 +538,7 @@ fn a_secret_of_the_environment_is_for_a_named_issuer() {
     let (server, origin) = (desk.issuer.server(), desk.issuer.origin());
     let run = |words: &[&str]| {
         let mut command = desk.command(words);
-        command.args(FILE).env("ASKBACK_CLIENT_SECRET", "hush");
+        command.env("ASKBACK_CLIENT_SECRET", "hush");
         told(command.output().expect("the command was built"))
     };
     let by_hand = ["call", "hello", "--url", &server, "--client-id", "mine"];
