@@ -36,7 +36,6 @@ mod links;
 mod malformed;
 #[cfg(unix)]
 mod missing;
-#[cfg(feature = "models")]
 mod models;
 mod new;
 mod one_shot;
@@ -70,7 +69,7 @@ mod skills;
 mod slow;
 #[cfg(unix)]
 mod stopped;
-#[cfg(all(unix, feature = "models"))]
+#[cfg(unix)]
 mod stories;
 mod suite;
 #[cfg(unix)]
