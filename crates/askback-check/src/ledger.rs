@@ -179,7 +179,7 @@ impl Ledger {
     }
 }
 
-/// Returns all rows, each id once.
+/// Each id once.
 fn rows() -> impl Iterator<Item = (&'static Rule, &'static Row)> {
     let mut known = BTreeSet::new();
     let rows = rules::ALL

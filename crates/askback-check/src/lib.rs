@@ -7,6 +7,10 @@
 //! Numbers and lengths come from servers, so arithmetic saturates.
 
 #![warn(clippy::arithmetic_side_effects)]
+#![expect(
+    missing_docs,
+    reason = "the items are for the command, and most names say what they are"
+)]
 
 mod ledger;
 mod listed;
@@ -34,23 +38,18 @@ use self::{
     trials::Trials,
 };
 
-/// A tool that may be called.
 #[derive(Debug, Clone, PartialEq)]
 pub struct NamedTool {
-    /// The tool's name.
     pub name: String,
-    /// The arguments.
     pub arguments: Map<String, Value>,
 }
 
-/// The scope of a check.
 #[derive(Debug, Default)]
 pub struct Scope {
     /// Whether to stop after the steps, without the trials.
     pub is_quick: bool,
     /// The only revision to try. `None` means all that the server speaks.
     pub only: Option<Revision>,
-    /// The tools that the user named.
     pub tools: Vec<NamedTool>,
 }
 
@@ -59,11 +58,8 @@ pub struct Scope {
 pub enum UnknownName {
     /// The server speaks these revisions, but not the requested one.
     Revision(BTreeSet<Revision>),
-    /// The server does not list a tool.
     Tool {
-        /// The name of the tool.
         name: String,
-        /// The names of the tools that the server lists.
         listed: BTreeSet<String>,
     },
 }

@@ -22,7 +22,6 @@ const PLACES: usize = 8;
 
 const NAMES: usize = 14;
 
-/// The findings about a server.
 #[derive(Debug)]
 pub struct Report {
     pub(crate) steps: Vec<Step>,
@@ -53,7 +52,6 @@ const FAILED: &str = "failed";
 const NOT_TRIED: &str = "not tried";
 
 impl Report {
-    /// Creates the report of a check that has not begun.
     pub fn new(is_http: bool) -> Self {
         Self {
             steps: Vec::new(),
@@ -76,7 +74,6 @@ impl Report {
             || matches!(self.lost, Some(GiveUpReason::Unresponsive(..)))
     }
 
-    /// Records that the check ended before everything was tried.
     pub fn give_up(&mut self, reason: GiveUpReason) {
         self.lost = Some(reason);
     }
@@ -132,7 +129,6 @@ impl Report {
         self.steps.sort_by_key(place);
     }
 
-    /// Returns the report as JSON.
     pub fn json(&self, measure: &Measure) -> Value {
         let findings = self.ledger.findings().into_iter();
         let not_tried = self.ledger.not_tried(&self.tried).into_iter();
@@ -350,7 +346,7 @@ fn names(revisions: &BTreeSet<Revision>) -> Vec<&'static str> {
     revisions.map(|revision| revision.as_str()).collect()
 }
 
-/// Lists the revisions, newest first.
+/// Newest first.
 pub fn listed(revisions: &BTreeSet<Revision>) -> Words {
     let names = names(revisions).into_iter();
     Words::join(names.map(|name| words!("{}", given(name))), ", ")

@@ -9,12 +9,9 @@ use askback::Revision::{
     V2025_11_25 as V25_11, V2026_07_28 as V26_07,
 };
 
-/// A rule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Rule {
-    /// Its rows for different revisions.
     pub rows: &'static [Row],
-    /// The transports that it applies to.
     pub(crate) over: RuleTransport,
     /// The expectation, or advice. Empty if the rule's text says it.
     pub(crate) wanted: &'static str,
@@ -22,33 +19,24 @@ pub struct Rule {
     pub(crate) untried: &'static str,
 }
 
-/// A rule in some revisions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Row {
     /// The id of the requirement, or the name of our own rule.
     pub id: &'static str,
-    /// The rule, in one sentence.
     pub says: &'static str,
-    /// How severe a violation is.
     pub level: Level,
-    /// The first revision with this rule.
     pub since: Revision,
-    /// The last revision with this rule.
     pub until: Revision,
 }
 
-/// How severe a violation of a rule is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Level {
-    /// A requirement.
     Must,
-    /// A recommendation.
     Should,
     /// Allowed by the protocol, but known clients fail.
     Lint,
 }
 
-/// The transports that a rule applies to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum RuleTransport {
     Any,
@@ -70,7 +58,6 @@ impl Rule {
 }
 
 impl Level {
-    /// Returns the word for it.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Must => "MUST",
@@ -112,7 +99,6 @@ macro_rules! rules {
             };
         )*)*
 
-        /// All rules.
         pub const ALL: &[Rule] = &[$($($name),*),*];
     };
 }

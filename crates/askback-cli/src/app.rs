@@ -277,7 +277,6 @@ fn escape(error: &mut clap::Error) {
     }
 }
 
-/// Prints a shell script that completes command lines.
 fn print_completions(shell: Shell) -> Result<(), Error> {
     let mut script = Vec::new();
     clap_complete::generate(shell, &mut command_line(), "askback", &mut script);
@@ -285,7 +284,6 @@ fn print_completions(shell: Shell) -> Result<(), Error> {
     Ok(out::print_text(script.into())?)
 }
 
-/// Writes a manual page for each command.
 fn write_manual(folder: &Path) -> Result<(), Error> {
     clap_mangen::generate_to(command_line(), folder).map_err(|error| {
         let words = words!(

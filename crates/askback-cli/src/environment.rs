@@ -50,7 +50,6 @@ pub fn is_model_key(name: &str) -> bool {
     MODEL_KEYS.contains(&name)
 }
 
-/// The model keys that are set.
 pub fn model_keys() -> impl Iterator<Item = &'static str> {
     MODEL_KEYS
         .into_iter()
@@ -101,7 +100,7 @@ fn desktop_in(root: &Path, user: u32) -> Vec<(&'static str, OsString)> {
     variables
 }
 
-/// Whether a variable is ours. Some systems ignore case in names.
+/// Some systems ignore case in names.
 pub fn is_ours(name: &str) -> bool {
     name.get(..OURS.len())
         .is_some_and(|start| start.eq_ignore_ascii_case(OURS))

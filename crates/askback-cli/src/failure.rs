@@ -41,7 +41,6 @@ struct Members<'a> {
 }
 
 impl Error {
-    /// The error as JSON, with the exit code of the run.
     pub fn json(&self, exit: Exit) -> Result<Box<RawValue>, JsonError> {
         let detail = self.quoted.as_ref().map(PeerText::raw);
         to_raw_value(&Failure {
@@ -114,7 +113,6 @@ mod tests {
         assert_eq!(json, json!({"error": expected}));
     }
 
-    /// An error for a result that does not match its schema.
     fn misfit() -> Error {
         let structured = RawJson::new(&json!({"total": "\u{9b}many"}));
         failed(ClientError::Output {

@@ -148,7 +148,7 @@ impl WatchedFiles {
     }
 }
 
-/// Whether this is a folder, without following links.
+/// Does not follow links.
 fn is_folder(path: &Path) -> bool {
     path.symlink_metadata().is_ok_and(|it| it.is_dir())
 }

@@ -16,12 +16,10 @@ use crate::{
     servers::{ConfigFile, EntryShape, Format},
 };
 
-/// A known client.
 #[derive(Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct KnownClient {
     pub name: &'static str,
-    /// Other names for it on the command line.
     #[serde(default)]
     aliases: Vec<&'static str>,
     #[serde(default)]
@@ -49,7 +47,6 @@ pub struct KnownClient {
     /// The format of a server's entry in these files.
     #[serde(default)]
     pub entry: EntryShape,
-    /// The program that starts it, if any.
     #[serde(default)]
     pub program: Option<&'static str>,
     /// The version in which its behaviour was seen.
@@ -265,7 +262,6 @@ impl KnownClient {
         }
     }
 
-    /// The timeouts of its calls, as a sentence.
     pub fn waits_words(&self) -> Words {
         let told = |limit: Option<u64>| match limit {
             Some(seconds) => words!("{} s", seconds),

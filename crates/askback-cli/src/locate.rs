@@ -19,7 +19,7 @@ use crate::{
     typed::{self, TypedText},
 };
 
-/// The names of server files, searched for from the working directory upward.
+/// Searched for from the working directory upward.
 const FILES: [&str; 2] = ["mcp.json", ".mcp.json"];
 
 /// The options of the command line that say which server is meant.
@@ -202,7 +202,7 @@ impl TargetArgs {
         Ok(targets)
     }
 
-    /// The enabled servers of the file. Reports the ones that cannot be used.
+    /// Reports the servers that cannot be used.
     fn all(&self) -> Result<Vec<Target>, Error> {
         let mut targets = Vec::new();
         let mut first = None;
@@ -223,7 +223,6 @@ impl TargetArgs {
         }
     }
 
-    /// The files that may have the server.
     fn files(&self, folders: &Folders) -> Result<Vec<ServerFile>, Error> {
         let here = &folders.here;
         match (&self.config, self.from) {
@@ -447,7 +446,6 @@ fn nothing_behind(server: &str) -> Error {
     ))
 }
 
-/// Checks that no word follows the server's name.
 fn nothing_more(words: &[String]) -> Result<(), Error> {
     match words.first() {
         None => Ok(()),

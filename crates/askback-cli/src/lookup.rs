@@ -12,7 +12,6 @@ pub fn tool<'a>(tools: &'a [Tool], name: &str) -> Result<&'a Tool, Error> {
     })
 }
 
-/// The error for an unknown tool, with the names that exist.
 pub fn no_tool<'a>(name: &str, names: impl Iterator<Item = &'a str>) -> Error {
     let error = Error::usage(words!("there is no tool `{}`", given(name)));
     unknown(error, names)
@@ -31,7 +30,6 @@ pub fn prompt<'a>(prompts: &'a [Prompt], name: &str) -> Result<&'a Prompt, Error
         })
 }
 
-/// Adds the existing names to an error for an unknown name.
 fn unknown<'a>(error: Error, names: impl Iterator<Item = &'a str>) -> Error {
     let names: Vec<_> = names.collect();
     match names.is_empty() {

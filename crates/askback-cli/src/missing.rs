@@ -95,7 +95,6 @@ fn is_destructive(tool: &Tool) -> bool {
     })
 }
 
-/// The required arguments that are not given.
 fn missing<'a>(schema: &'a Value, given: &'a Map<String, Value>) -> impl Iterator<Item = &'a str> {
     let required = schema["required"].as_array().into_iter().flatten();
     required

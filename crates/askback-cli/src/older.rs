@@ -14,7 +14,6 @@ pub const REVISION: Revision = Revision::LATEST_LEGACY;
 /// Requests that a server makes during a call.
 const ASKS: [&str; 3] = ["elicitation/create", "sampling/createMessage", "roots/list"];
 
-/// The maximum number of remembered servers.
 const MAX_SERVERS: usize = 1_000;
 
 /// Whether a failed tool's message says that its server cannot ask in the current revision. Recognizes the messages
@@ -62,7 +61,7 @@ pub fn hinted(error: Error, message: &str) -> Error {
 /// How long a server is remembered, in seconds: a week. After that, its library may be newer.
 const REMEMBERED: u64 = 7 * 86_400;
 
-/// The current time in seconds since 1970.
+/// In seconds since 1970.
 pub fn now() -> u64 {
     let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
     since.unwrap_or_default().as_secs()
@@ -87,7 +86,7 @@ impl AskingRevision {
         }
     }
 
-    /// All remembered servers. Empty if the file cannot be read.
+    /// Empty if the file cannot be read.
     fn known(&self) -> Servers {
         let known = self.path.as_deref().map(private_file::load);
         known.and_then(Result::ok).unwrap_or_default()

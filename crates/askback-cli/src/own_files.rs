@@ -35,7 +35,7 @@ pub fn create(path: &Path) -> io::Result<File> {
     open(options.write(true).create(true).truncate(true), path)
 }
 
-/// Whether this process wrote the file with this canonical path.
+/// The path must be canonical.
 pub fn contain(path: &Path) -> bool {
     written().contains(path)
 }

@@ -39,7 +39,6 @@ pub struct ReceiptList {
     pub server: String,
     /// How many receipts were signed.
     signed: u64,
-    /// How many older receipts were dropped.
     pub dropped: u64,
     pub receipts: Vec<Receipt>,
 }
@@ -59,12 +58,12 @@ pub fn identity(target: &Target) -> String {
 }
 
 impl ReceiptFolder {
-    /// The folder of this user. `None` if the user has no folder for state.
+    /// `None` if the user has no folder for state.
     pub fn of_user() -> Option<Self> {
         Some(Self(state_dir()?.join("askback").join("receipts")))
     }
 
-    /// Returns the public key for a server. Creates it on first use.
+    /// Creates the key on first use.
     pub fn key(&self, target: &Target) -> io::Result<WitnessKey> {
         Ok(self.signer(&identity(target))?.key())
     }
@@ -112,7 +111,7 @@ impl ReceiptFolder {
         }
     }
 
-    /// Returns the signer for a server. Creates the secret on first use.
+    /// Creates the secret on first use.
     fn signer(&self, server: &str) -> io::Result<ReceiptSigner> {
         let path = self.0.join("secret");
         let _turn = private_file::lock(&path)?;
@@ -174,7 +173,6 @@ impl ReceiptList {
         self.dropped.saturating_add(self.receipts.len() as u64) == self.signed
     }
 
-    /// Returns what is wrong with the chain.
     fn fault(&self, key: &str) -> Option<String> {
         let first = self.dropped.saturating_add(1);
         if let Err(error) = verify_chain_from(first, &self.receipts) {

@@ -61,7 +61,6 @@ const PLAYED: &str = "the client that is played";
 const NO_QUESTIONS: &str = "no-questions";
 
 impl Ability {
-    /// The kinds of questions.
     const QUESTIONS: [Self; 4] = [Self::Forms, Self::Links, Self::Sampling, Self::Roots];
 
     pub fn as_str(self) -> &'static str {
@@ -141,7 +140,6 @@ impl Role {
         unable.fold(role, Self::without)
     }
 
-    /// A client that declares no kind of question.
     pub fn without_questions() -> Self {
         Ability::QUESTIONS
             .into_iter()

@@ -173,7 +173,6 @@ fn is_long(part: &str) -> bool {
     part.len() >= TOKEN && part.contains(|c: char| c.is_ascii_digit())
 }
 
-/// Whether the word is an authentication scheme.
 fn is_scheme(word: &str) -> bool {
     SCHEMES.iter().any(|known| known.eq_ignore_ascii_case(word))
 }
@@ -247,7 +246,6 @@ fn authority(rest: &str) -> &str {
     rest.split(is_end).next().unwrap_or_default()
 }
 
-/// Whether this character ends a URL in a text.
 fn ends_url(c: char) -> bool {
     c.is_whitespace() || "\"'`".contains(c)
 }

@@ -181,7 +181,6 @@ impl SessionArgs {
         Ok(targets)
     }
 
-    /// Creates the message log, if it is needed.
     fn wire(&self, limits: &Limits) -> Option<WireLog> {
         let is_wanted = self.keeps_wire || self.trace.is_some();
         is_wanted.then(|| WireLog::new(limits))
@@ -290,7 +289,7 @@ impl Session {
     }
 }
 
-/// Opens a connection. The host shows what it is waiting for.
+/// The host shows what it is waiting for.
 async fn open(opener: &Opener, host: &mut Host) -> Result<Client, Error> {
     let connecting = opener.connect()?;
     let client = host

@@ -92,7 +92,6 @@ pub fn as_written(observer: Observer, target: &Target) -> Observer {
 }
 
 impl WireLog {
-    /// Creates an empty log, limited by `limits`.
     pub fn new(limits: &Limits) -> Self {
         let wire = Wire::new(SystemTime::now(), limits.host.wire_bytes);
         Self {
@@ -134,7 +133,6 @@ impl WireLog {
         Ok(TraceFile { file, most, left })
     }
 
-    /// Returns the stored messages, for front ends.
     pub fn shared(&self) -> SharedWire {
         self.shared.clone()
     }

@@ -29,7 +29,6 @@ pub(crate) enum Wait {
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Reply {
     pub(crate) sent: String,
-    /// The HTTP status.
     pub(crate) status: Option<u16>,
     pub(crate) headers: HeaderMap,
     /// The number of bytes read: of the messages, or of the HTTP body.
@@ -122,12 +121,12 @@ impl Reply {
         }
     }
 
-    /// Returns the result, or null.
+    /// Null if there is none.
     pub(crate) fn result(&self) -> &Value {
         self.member("result")
     }
 
-    /// Returns the error, or null.
+    /// Null if there is none.
     pub(crate) fn error(&self) -> &Value {
         self.member("error")
     }

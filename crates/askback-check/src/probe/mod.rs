@@ -45,11 +45,9 @@ pub(crate) const SESSION_ID: &str = "mcp-session-id";
 pub enum Way {
     /// Starts a process for each connection.
     Start(Program),
-    /// Sends requests to an address.
     Address(Arc<Address>),
 }
 
-/// The limits of a probe.
 #[derive(Debug, Clone)]
 pub struct Bounds {
     /// The limits for reading and waiting; `wire.request` is the timeout of an answer.
@@ -98,7 +96,6 @@ pub(crate) struct Closing {
 }
 
 impl Way {
-    /// Returns whether it uses HTTP.
     pub fn is_http(&self) -> bool {
         matches!(self, Self::Address(_))
     }
@@ -267,7 +264,6 @@ impl Probe {
 }
 
 impl Speaker {
-    /// Declines what the server asks for.
     fn answer(&self, asked: &Value) -> ProbeRequest {
         let method = asked["method"].as_str().unwrap_or_default();
         let capability = method.split('/').next().unwrap_or_default();
@@ -316,7 +312,7 @@ impl Speaker {
     }
 }
 
-/// Returns the members of `_meta` in each request of 2026-07-28.
+/// In each request of 2026-07-28.
 pub(crate) fn meta(version: &str, capabilities: &Value) -> Value {
     json!({
         "io.modelcontextprotocol/protocolVersion": version,

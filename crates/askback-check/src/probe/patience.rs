@@ -23,21 +23,17 @@ struct State {
     lost: Option<GiveUpReason>,
 }
 
-/// Why a server was given up.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum GiveUpReason {
     /// This many requests in a row were not answered, each within this time.
     Unresponsive(u32, Duration),
-    /// The time for the whole check is over.
     TimedOut(Duration),
-    /// The user interrupted the check.
     Interrupted,
 }
 
 const DEAF: u32 = 6;
 
 impl Patience {
-    /// Creates the state for a check that may take at most this long.
     pub fn new(whole: Duration) -> Self {
         Self(Arc::new(Mutex::new(State {
             silent: 0,
@@ -47,7 +43,6 @@ impl Patience {
         })))
     }
 
-    /// Returns why the server was given up, if it was.
     pub fn lost(&self) -> Option<GiveUpReason> {
         let mut state = self.lock();
         if state.lost.is_none() && state.until.is_some_and(|until| Instant::now() >= until) {

@@ -29,7 +29,6 @@ pub(super) enum Wire {
     Address(Arc<Address>),
 }
 
-/// A server's address, and what is sent with each request.
 pub struct Address {
     pub(crate) url: Url,
     uri: Uri,

@@ -9,19 +9,17 @@ use askback_host::{text::given, words};
 
 use crate::report::Report;
 
-/// A server that runs as a process.
 #[derive(Clone)]
 pub struct Program {
-    /// The program.
     pub program: String,
-    /// The working directory, if not the current one.
+    /// `None` is the current one.
     pub folder: Option<PathBuf>,
     /// The `PATH` of its environment, if not ours.
     pub path: Option<String>,
     /// How reports name the program and its folder. Set if one of them contains the value of a
     /// variable, which may be a secret.
     pub shown: Option<(String, Option<PathBuf>)>,
-    /// Makes a process without starting it.
+    /// Does not start the process.
     pub child: Arc<dyn Fn() -> Child + Send + Sync>,
 }
 

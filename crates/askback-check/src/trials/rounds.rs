@@ -109,7 +109,6 @@ impl Conversation<'_> {
         self.judge(&seen, [(ASKED_AGAIN, is_asked(&seen))]);
     }
 
-    /// Sends the state with other requests.
     async fn misuse_state(
         &mut self,
         tool: &NamedTool,

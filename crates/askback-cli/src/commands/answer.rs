@@ -69,7 +69,6 @@ pub struct AnswerArgs {
     asks: Option<PathBuf>,
 }
 
-/// Answers incoming questions until the user interrupts.
 #[cfg(unix)]
 pub async fn run(args: AnswerArgs) -> Result<(), Error> {
     let is_script = args.file.is_some() || args.json;
@@ -136,7 +135,6 @@ pub async fn run(_: AnswerArgs) -> Result<(), Error> {
 }
 
 impl AnswerArgs {
-    /// Starts the front end that shows or answers incoming questions.
     #[cfg(unix)]
     fn front_end(
         &self,

@@ -106,7 +106,6 @@ pub async fn run(mut args: CallArgs, outcome: &mut Outcome) -> Result<(), Error>
     called
 }
 
-/// Reports the unreadable parts of a result.
 pub(super) fn left_out(host: &mut Host, entries: &[LeftOutEntry], outcome: &mut Outcome) {
     /// How many errors are printed.
     const MOST: usize = 10;

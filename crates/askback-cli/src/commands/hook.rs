@@ -75,7 +75,6 @@ pub async fn run(args: HookArgs, outcome: &mut Outcome) -> Result<(), Error> {
     }
 }
 
-/// Reads the name of the server and its question.
 fn read(limits: &Limits) -> Result<(String, InputRequest), Error> {
     let most = limits.wire.message_bytes;
     let mut text = Vec::new();

@@ -87,7 +87,6 @@ fn part(word: &str) -> Result<CatalogPart, Error> {
     })
 }
 
-/// The lists as JSON, by the members that the protocol has for them.
 fn entries(
     lists: &Catalog,
     parts: &[CatalogPart],

@@ -41,7 +41,6 @@ fn answers(file: Option<&Path>) -> Result<Answers, Error> {
     })
 }
 
-/// Reads the file of `--answers`.
 fn script(file: &Path) -> Result<Script, Error> {
     Script::load(file)
         .map_err(|why| Error::usage(why).hint("`askback help answers` shows such a file."))
@@ -58,7 +57,6 @@ fn as_json(result: &impl Serialize) -> Result<Box<RawValue>, Error> {
     })
 }
 
-/// Says something about the command on the standard error.
 fn note(words: impl Into<Words>) {
     let mut page = out::stderr_page();
     page.line(words!("askback: {}", words.into()));

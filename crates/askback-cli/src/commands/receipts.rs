@@ -68,7 +68,7 @@ pub fn run(args: ReceiptsArgs, outcome: &mut Outcome) -> Result<(), Error> {
     Ok(out::print(&page.take())?)
 }
 
-/// Prints the receipts of a key, the newest last.
+/// The newest is last.
 fn put(page: &mut Page, chain: &ReceiptChain) {
     page.say(Style::Strong, given(&chain.list.server).short());
     page.line(words!("  key {}", given(&chain.key)));

@@ -199,7 +199,6 @@ pub(super) async fn interrupt() {
     }
 }
 
-/// Waits for the signal that ends the program.
 pub(super) async fn termination() {
     #[cfg(unix)]
     {

@@ -74,7 +74,6 @@ struct Row<'a> {
     client: Option<&'static str>,
     file: &'a Path,
     reach: Option<String>,
-    /// Why it cannot be used.
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<String>,
     disabled: bool,

@@ -189,7 +189,6 @@ fn recorded_client(name: &str) -> Result<&'static KnownClient, String> {
     })
 }
 
-/// Reports what clients do with the questions of the tools that a suite calls.
 async fn clients_of_suite(
     args: &TestArgs,
     path: &Path,

@@ -55,7 +55,6 @@ const FIRST_PAUSE: Duration = Duration::from_secs(1);
 /// The longest pause between two requests to a silent server. Each pause is twice the previous one.
 const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 
-/// Something that happened while the command waits for changes.
 enum News {
     Change(Change),
     /// The server answered.
@@ -147,7 +146,6 @@ async fn answers_after(pause: Duration, client: &Client) -> Result<(), ClientErr
     }
 }
 
-/// Subscribes to the changes, and prints what is watched.
 async fn subscribe(session: &mut Session, args: &WatchArgs) -> Result<Subscription, Error> {
     let Session { client, host, .. } = session;
     let can = client.capabilities();

@@ -18,7 +18,6 @@ use self::file::{All, StoredSecret};
 use crate::{error::Error, private_file};
 
 const TOKENS: &str = "tokens ";
-/// The prefix of keys for client registrations.
 const REGISTRATION: &str = "registration ";
 
 /// Where credentials are to be kept.
@@ -33,7 +32,6 @@ pub enum Place {
     Nowhere,
 }
 
-/// The command's credential store.
 #[derive(Clone)]
 pub struct Vault {
     /// The file, which need not exist yet.

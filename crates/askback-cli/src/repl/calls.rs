@@ -42,7 +42,7 @@ pub(super) struct LastCall {
 }
 
 impl Repl<'_> {
-    /// Calls a tool. Asks for required arguments that are not given, with `preset` filled in.
+    /// Asks for required arguments that are not given, with `preset` filled in.
     pub async fn call(
         &mut self,
         name: &str,
@@ -59,7 +59,7 @@ impl Repl<'_> {
         }
     }
 
-    /// Finds a tool by name. Reads the list again only if it changed or lacks the tool.
+    /// Reads the list again only if it changed or lacks the tool.
     pub(super) async fn tool(&mut self, name: &str) -> Result<Tool, Error> {
         let server = self.session.server();
         if self.session.host.changed().has(server) {
@@ -148,7 +148,7 @@ impl Repl<'_> {
         self.make_once(call, false, &mut None).await
     }
 
-    /// Makes a call. `said` receives the server's words if it failed.
+    /// `said` receives the server's words if the call failed.
     async fn make_once(
         &mut self,
         call: Call,
@@ -246,7 +246,7 @@ impl Repl<'_> {
         Ok(())
     }
 
-    /// Repeats the last call with the same arguments. Gives the same answers to the same questions.
+    /// Gives the same answers to the same questions.
     pub(super) async fn again(&mut self) -> Result<(), Error> {
         let Some(last) = &self.known.last else {
             return Err(Error::usage("there is no call to make again"));
@@ -262,7 +262,6 @@ fn tenths(took: Duration) -> Words {
 }
 
 impl Repl<'_> {
-    /// Lets the user change the arguments of the last call, and makes it again.
     pub(super) async fn change(&mut self) -> Result<(), Error> {
         let Some(last) = &self.known.last else {
             return Err(Error::usage("there is no call to change"));
@@ -320,7 +319,6 @@ impl Call {
         }
     }
 
-    /// The command line that makes this call, if it can be offered.
     fn offered(&self) -> Option<String> {
         match self {
             Self::Tool(..) => line::tool(self.name()),

@@ -150,7 +150,6 @@ impl Repl<'_> {
         self.session.host.change(Change::Servers(servers));
     }
 
-    /// The lines about each server, for a front end with buttons.
     fn server_offers(&self) -> Vec<ServerOffer> {
         let chosen = self.session.server();
         let mut servers: Vec<_> = self.servers().collect();
@@ -218,7 +217,7 @@ fn arguments(tool: &Tool) -> PeerText {
 /// How many arguments are named at most.
 const NAMED: usize = 16;
 
-/// Joins names. Required ones end in `*`.
+/// Required names end in `*`.
 fn names<'a>(names: impl Iterator<Item = (&'a str, bool)>) -> PeerText {
     let names = names
         .take(NAMED)
@@ -229,7 +228,6 @@ fn names<'a>(names: impl Iterator<Item = (&'a str, bool)>) -> PeerText {
     names.collect::<Vec<_>>().join(", ").into()
 }
 
-/// Puts these lists on a page.
 pub fn put(page: &mut Page, lists: &Catalog, wanted: &[CatalogPart]) {
     let has = |part| wanted.contains(&part);
     if has(CatalogPart::Tools) {
@@ -320,7 +318,6 @@ pub(super) fn compare(before: &Catalog, now: &Catalog, page: &mut Page) {
     }
 }
 
-/// Every item in the catalog, by kind and name.
 fn entries(lists: &Catalog) -> Vec<((&'static str, &str), Value)> {
     fn of<'a, T: Serialize>(
         noun: &'static str,

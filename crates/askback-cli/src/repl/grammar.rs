@@ -208,7 +208,7 @@ fn level() -> impl TypedValueParser<Value = LoggingLevel> {
 }
 
 impl Command {
-    /// Returns the properties of the command. The match is exhaustive, so that a new command needs an arm here.
+    /// The match is exhaustive, so that a new command needs an arm here.
     pub(super) fn facts(&self) -> Facts {
         const LOCAL: Facts = Facts {
             needs_server: false,
@@ -293,7 +293,6 @@ pub(super) static HELP: LazyLock<Vec<(String, String)>> = LazyLock::new(|| {
         .collect()
 });
 
-/// The help of a command and its arguments.
 pub(super) fn explain(name: &str) -> Option<Vec<(String, String)>> {
     let command = find(name)?;
     let whole = (format!("/{}", usage(command)), about(command));
@@ -348,7 +347,6 @@ fn about(command: &clap::Command) -> String {
         .unwrap_or_default()
 }
 
-/// The error for a command with wrong arguments.
 fn expected(name: &str) -> Error {
     let usage = find(name).map(usage).unwrap_or_default();
     Error::usage(words!("expected /{}", given(usage)))

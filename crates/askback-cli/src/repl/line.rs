@@ -66,7 +66,6 @@ pub(super) fn resource(uri: &str) -> Option<String> {
     named("/read", uri)
 }
 
-/// The line with this command and one argument.
 pub(super) fn named(command: &str, name: &str) -> Option<String> {
     let mut lines = [
         format!("{command} {name}"),

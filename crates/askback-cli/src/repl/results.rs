@@ -83,7 +83,6 @@ impl Repl<'_> {
         Ok(self.session.host.print(page.take())?)
     }
 
-    /// Shows the next rows of the last result.
     pub(super) fn more(&mut self) -> Result<(), Error> {
         let Some(mut shown) = self.known.shown.take() else {
             return Err(Error::usage("no result has more to show"));

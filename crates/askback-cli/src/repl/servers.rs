@@ -52,7 +52,7 @@ impl Repl<'_> {
         self
     }
 
-    /// Ends the conversation. Returns the connections to the other servers.
+    /// Returns the connections to the other servers.
     pub fn leave(self) -> Vec<Connection> {
         let others = self.others.into_iter();
         others.map(|other| other.connection).collect()
@@ -268,7 +268,6 @@ impl Repl<'_> {
         (!self.others.is_empty()).then(|| self.name())
     }
 
-    /// Runs a command on the current server.
     pub(super) async fn obey(&mut self, command: Command) -> Result<(), Error> {
         let server = self.session.server();
         let was_gone = self.session.host.presence(server) == Presence::Gone;
@@ -281,7 +280,7 @@ impl Repl<'_> {
         done
     }
 
-    /// Finds another server by name. Returns `None` if it is the current server.
+    /// `None` if it is the current server.
     fn find_server(&self, name: &str) -> Result<Option<usize>, Error> {
         let host = &self.session.host;
         if host.desk().asker().name == name {
@@ -323,7 +322,7 @@ pub(super) struct ServerState {
     pub(super) shown: Option<ShownResult>,
     /// The subscription to list changes. Dropping it ends it.
     pub(super) changes: Option<Subscription>,
-    /// Subscriptions to resource changes, by URI.
+    /// By URI.
     pub(super) watched: BTreeMap<String, Subscription>,
     /// Whether the user switched to the server or called it.
     pub(super) is_met: bool,

@@ -238,7 +238,7 @@ impl Repl<'_> {
         }
     }
 
-    /// Waits until a task ends and shows its result. Shows progress as it arrives.
+    /// Shows progress as it arrives.
     async fn wait_for_task(&mut self, number: u32) -> Result<(), Error> {
         let tasks = self.session.tasks();
         let is_at_work = || tasks.get(number).is_some_and(|task| task.is_at_work());

@@ -16,7 +16,6 @@ use self::Base::{Applications, Config, Home, Project};
 /// The maximum size of a client's configuration in bytes. It may contain more than servers.
 const MOST: u64 = 16 << 20;
 
-/// A file in which a client defines its servers.
 #[derive(Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ConfigFile {
@@ -113,7 +112,7 @@ impl Source {
 }
 
 impl KnownClient {
-    /// Returns its existing files, project files first.
+    /// Project files are first.
     pub fn sources(&'static self, folders: &Folders) -> Vec<Source> {
         let mut sources: Vec<Source> = Vec::new();
         for file in &self.files {
@@ -144,7 +143,6 @@ impl KnownClient {
         sources
     }
 
-    /// Returns the user's file for all projects.
     fn of_user(&self, folders: &Folders) -> Option<PathBuf> {
         let file = self.files.iter().find(|file| file.base != Project)?;
         Some(folders.base(file.base)?.join(file.path()))

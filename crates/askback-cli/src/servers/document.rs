@@ -108,17 +108,15 @@ impl Document {
         self.of_project.contains(name)
     }
 
-    /// Returns the names of the servers, in alphabetical order.
+    /// In alphabetical order.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.servers.keys().map(String::as_str)
     }
 
-    /// Returns the `mcp.json` entry of a server.
     pub fn server(&self, name: &str) -> Option<&Value> {
         self.servers.get(name)
     }
 
-    /// Returns all entries as an object.
     pub fn to_value(&self) -> Value {
         let servers = self.servers.iter();
         Value::Object(

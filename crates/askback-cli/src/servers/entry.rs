@@ -64,7 +64,6 @@ pub enum TimeoutUnit {
     Milliseconds,
 }
 
-/// Why an entry cannot be wrapped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NotWrapped {
     /// It is not an object, or has neither a command nor a URL.

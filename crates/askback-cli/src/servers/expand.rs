@@ -73,7 +73,6 @@ impl Names {
         names
     }
 
-    /// Whether there is no environment variable.
     pub fn is_empty(&self) -> bool {
         self.variables.is_empty() && self.optional.is_empty()
     }

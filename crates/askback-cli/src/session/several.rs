@@ -243,7 +243,6 @@ fn awaited(connections: &[Connection], awaits_all: bool) -> Option<ServerId> {
     awaited.map(|of| of.server)
 }
 
-/// The sentence that says which servers are being waited for.
 fn waiting_for(host: &Host, connections: &[Connection], awaits_all: bool) -> Words {
     let connecting = connections
         .iter()

@@ -89,7 +89,7 @@ impl SignInArgs {
         })
     }
 
-    /// Opens the credential store. `None` if credentials are for this run alone.
+    /// `None` if credentials are for this run alone.
     pub fn vault(
         &self,
         tell: impl Fn(&str) + Send + Sync + 'static,

@@ -114,7 +114,7 @@ impl AwaitedRequest {
     }
 }
 
-/// The scheme and authority of one of our URLs.
+/// The scheme and authority.
 fn origin(uri: &str) -> &str {
     let authority = uri.split_once("://").map_or(uri, |(_, rest)| rest);
     let path = authority.find('/').map_or("", |at| &authority[at..]);

@@ -160,7 +160,6 @@ impl Redirect for Way {
     }
 }
 
-/// The error for a reply of the user that ends the sign-in.
 fn refused(reply: Reply) -> SignInError {
     match reply {
         Reply::Declined { reason, .. } => SignInError::Declined(reason),

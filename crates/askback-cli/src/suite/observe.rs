@@ -188,7 +188,6 @@ impl ObservedQuestion {
         })
     }
 
-    /// The size of the question, in bytes.
     fn bytes(&self) -> usize {
         let request = match &self.request {
             QuestionRequest::Form(form) => serde_json::to_vec(form).map_or(0, |json| json.len()),

@@ -45,7 +45,7 @@ use crate::{
 /// Longer texts are not expected word for word.
 const MAX_EXPECTED_CHARS: usize = 4_096;
 
-/// How many cases are recorded. Later ones are dropped.
+/// Later cases are dropped.
 const MAX_CASES: usize = 1_000;
 
 const MAX_QUESTIONS: usize = 1_000;

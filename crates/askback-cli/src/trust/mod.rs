@@ -48,7 +48,7 @@ impl Found {
         Self::open_by(path, text_file::read)
     }
 
-    /// Reads a client's configuration, which may be larger.
+    /// A client's configuration may be larger.
     pub fn of_client(path: PathBuf) -> Result<Self, Error> {
         Self::open_by(path, servers::read)
     }
@@ -142,7 +142,6 @@ impl Found {
         }
     }
 
-    /// Puts the file and all effects of the server on a page.
     fn put_whole(&self, target: &Target, names: &Names, page: &mut Page) {
         page.say(
             Style::Plain,

@@ -21,11 +21,9 @@ const OTHERS_WRITE: u32 = 0o002;
 /// In a folder with this bit, such as `/tmp`, users can only replace or remove their own files.
 const STICKY: u32 = 0o1000;
 
-/// The user who runs the command.
 #[derive(Debug, Clone, Copy)]
 struct User(u32);
 
-/// The owner and mode of a file or a folder.
 #[derive(Debug, Clone, Copy)]
 struct Facts {
     owner: u32,
@@ -33,12 +31,10 @@ struct Facts {
     mode: u32,
 }
 
-/// Why a file or a folder is not trusted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Fault {
     /// It belongs to this user, who is not trusted.
     Owner(u32),
-    /// Other users can write to it.
     Writable,
 }
 

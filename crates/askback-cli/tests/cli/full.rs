@@ -32,7 +32,6 @@ const FRAME: [&[u8]; 2] = [b"\x1b[?2026h", b"\x1b[?2026l"];
 
 const ROWS: NonZero<u16> = NonZero::new(24).expect("it has rows");
 
-/// The number of scrollback rows.
 const ABOVE: usize = 1000;
 
 pub(crate) const ENTER: &str = "\r";
@@ -45,14 +44,12 @@ pub(crate) const END: &str = "\x1b[F";
 pub(crate) const CTRL_C: &str = "\x03";
 pub(crate) const CTRL_D: &str = "\x04";
 
-/// A terminal in which the program runs.
 pub(crate) struct Terminal {
     child: Child,
     pty: Pty,
     output: Receiver<Vec<u8>>,
     screen: vt100::Parser,
     rewraps: bool,
-    /// All output of the program.
     wrote: Vec<u8>,
     /// The number of bytes in `wrote` that the screen has processed.
     shown: usize,
@@ -260,12 +257,10 @@ impl Terminal {
         self.wrote[since..].ends_with(FRAME[1])
     }
 
-    /// Whether a text is visible.
     pub(crate) fn shows(&self, text: &str) -> bool {
         self.contents().contains(text)
     }
 
-    /// Reads all output of the program.
     #[track_caller]
     fn drain(&mut self) {
         loop {
@@ -322,7 +317,6 @@ impl Terminal {
         self.child.wait().expect("it has ended");
     }
 
-    /// Sends the program a signal.
     pub(crate) fn signal(&self, signal: Signal) {
         let id = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw);
         kill_process(id.expect("it has one"), signal).expect("it is ours");

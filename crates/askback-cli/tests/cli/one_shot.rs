@@ -7,7 +7,6 @@ use crate::{
     run::{ASKBACK, Ran, Run},
 };
 
-/// The revisions.
 const ALL: [&str; 5] = [
     "2024-11-05",
     "2025-03-26",

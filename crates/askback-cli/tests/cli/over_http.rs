@@ -20,7 +20,6 @@ struct Agency {
     address: String,
 }
 
-/// A response whose body was not read yet.
 struct Response {
     head: String,
     body: BufReader<TcpStream>,

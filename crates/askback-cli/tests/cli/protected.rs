@@ -49,7 +49,6 @@ impl Agency {
         Self { process, address }
     }
 
-    /// The whole response to a call.
     fn call(
         &self,
         authorization: Option<&str>,
@@ -81,7 +80,6 @@ impl Agency {
         response
     }
 
-    /// Books a holiday.
     fn book(&self, authorization: Option<&str>) -> String {
         let trip = json!({"destination": "Rome", "depart": "2030-06-15"});
         let params = json!({"name": "book_holiday", "arguments": trip});

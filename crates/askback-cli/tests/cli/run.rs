@@ -11,7 +11,6 @@ use serde_json::Value;
 
 use crate::scratch::Scratch;
 
-/// The command.
 pub(crate) const ASKBACK: &str = env!("CARGO_BIN_EXE_askback");
 
 /// A run of the command, with a folder for its files and lines for its stdin.
@@ -22,7 +21,6 @@ pub(crate) struct Run {
     input: String,
 }
 
-/// The outcome of a run.
 pub(crate) struct Ran {
     pub(crate) scratch: Scratch,
     exit: Option<i32>,
@@ -40,7 +38,6 @@ impl Run {
         }
     }
 
-    /// Appends words to the command line.
     pub(crate) fn and(mut self, words: &[&str]) -> Self {
         self.words.extend(words.iter().map(|&word| word.to_owned()));
         self
@@ -51,7 +48,6 @@ impl Run {
         self.and(&["--answers", &file])
     }
 
-    /// Sets an environment variable.
     pub(crate) fn set(mut self, name: &'static str, value: impl Into<String>) -> Self {
         self.variables.push((name, value.into()));
         self
@@ -62,7 +58,6 @@ impl Run {
         self
     }
 
-    /// Runs the command with the travel agency.
     pub(crate) fn on_travel(self) -> Ran {
         self.and(&["--", ASKBACK, "serve", "travel"]).run()
     }

@@ -18,7 +18,6 @@ impl Scratch {
         Self(folder)
     }
 
-    /// A path in it.
     pub(crate) fn path(&self, name: &str) -> PathBuf {
         self.0.join(name)
     }

@@ -30,7 +30,6 @@ struct Desk {
     issuer: Issuer,
 }
 
-/// A running command with input.
 struct Talk {
     child: Child,
     shown: mpsc::Receiver<String>,
@@ -79,7 +78,6 @@ impl Desk {
         )
     }
 
-    /// Begins a conversation.
     fn open(&self, more: &[&str]) -> Talk {
         let url = self.issuer.server();
         let words = [&["open", "--name", "agency", "--url", &url], more].concat();

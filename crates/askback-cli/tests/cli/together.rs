@@ -56,12 +56,10 @@ fn place(scratch: &Scratch, servers: &[(&str, &str)]) -> String {
     scratch.file("mcp.json", &json!({"mcpServers": listed}).to_string())
 }
 
-/// Writes a word to the pipe of a server.
 fn go(scratch: &Scratch, server: &str, word: &str) {
     fs::write(scratch.path(&format!("{server}/go")), word).expect("it is ours");
 }
 
-/// Opens a conversation with all servers of a file.
 fn open(file: &str, is_plain: bool) -> Terminal {
     let mut words = vec![
         "open",
@@ -175,7 +173,6 @@ fn answer(terminal: &mut Terminal, seat: &str, is_plain: bool) {
     terminal.press(ENTER);
 }
 
-/// The seat that a server received.
 fn heard(scratch: &Scratch, server: &str) -> Option<String> {
     fs::read_to_string(scratch.path(&format!("{server}/heard"))).ok()
 }

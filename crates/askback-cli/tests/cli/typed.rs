@@ -77,7 +77,6 @@ impl Talk {
         self.terminal.until(says)
     }
 
-    /// Lets the server ask.
     fn ask(&mut self) -> &mut Terminal {
         fs::write(self.scratch.path("go"), "\n").expect("it is ours");
         self.terminal.until("| https://example.com/");

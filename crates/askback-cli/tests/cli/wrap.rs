@@ -379,7 +379,6 @@ pub(crate) fn asks(scratch: &Scratch) -> String {
     folder.display().to_string()
 }
 
-/// A terminal that waits for questions.
 pub(crate) fn answering(scratch: &Scratch, folder: &str) -> Terminal {
     let state = scratch.path("state").display().to_string();
     let words = ["answer", "--asks", folder];
@@ -388,7 +387,6 @@ pub(crate) fn answering(scratch: &Scratch, folder: &str) -> Terminal {
     terminal
 }
 
-/// Answers both forms of a booking.
 fn book_at(terminal: &mut Terminal) {
     terminal.until("for 3000 USD.").press("y").press(REVIEW);
     terminal.until("[Enter] Send").press(ENTER);

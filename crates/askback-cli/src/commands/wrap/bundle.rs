@@ -25,10 +25,8 @@ use crate::{
     target::{Reach, Target},
 };
 
-/// The maximum size of all packed files, in bytes.
 const MAX_BUNDLE_BYTES: u64 = 512 << 20;
 
-/// The maximum number of files that are packed from the folder.
 const MAX_BUNDLE_FILES: usize = 10_000;
 
 /// The maximum depth of packed folders.
@@ -73,7 +71,6 @@ const SETTING_ENDS: [&str; 9] = [
 /// Texts that mark a private key in a file.
 const KEY_MARKS: [&str; 2] = ["PRIVATE KEY-----", "PRIVATE KEY BLOCK-----"];
 
-/// The parts of a bundle.
 pub(super) struct Bundle<'a> {
     /// The file to write. It must not exist.
     pub path: &'a Path,
@@ -94,13 +91,12 @@ struct PackedFile {
     is_program: bool,
 }
 
-/// Writes the bundle and prints what is in it.
 pub(super) fn write(bundle: &Bundle<'_>) -> Result<(), Error> {
     let mut page = build(bundle)?;
     Ok(out::print(&page.take())?)
 }
 
-/// Writes the bundle. Returns what is in it.
+/// Returns what is in it.
 fn build(bundle: &Bundle<'_>) -> Result<Page, Error> {
     let Reach::Start(command) = &bundle.target.reach else {
         return Err(Error::usage("a bundle starts a server, and a URL is none")

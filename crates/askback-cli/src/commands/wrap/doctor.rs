@@ -43,7 +43,7 @@ pub fn run(client: Option<&'static KnownClient>, outcome: &mut Outcome) -> Resul
     Ok(out::print(&page.take().alone())?)
 }
 
-/// Puts a client on the page, unless it is not on this machine.
+/// Puts nothing if the client is not on this machine.
 fn put(
     page: &mut Page,
     client: &'static KnownClient,

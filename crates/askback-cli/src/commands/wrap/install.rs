@@ -29,7 +29,6 @@ pub struct ClientFile {
     format: Format,
 }
 
-/// A server's entry in a client's file.
 struct FoundEntry {
     file: ClientFile,
     path: Vec<String>,
@@ -121,7 +120,7 @@ impl FoundEntry {
         &self.file.source.client.entry
     }
 
-    /// Returns the path of the backup, in the folder of the file.
+    /// In the folder of the file.
     fn backup(&self, name: &str) -> PathBuf {
         // A symbolic link is followed.
         let path = &self.file.source.path;
@@ -155,7 +154,6 @@ impl FoundEntry {
     }
 }
 
-/// Makes a server's entry start this command with `options`.
 pub fn install(client: &'static KnownClient, name: &str, options: &[String]) -> Result<(), Error> {
     let folders = folders()?;
     let found = FoundEntry::find(client, name, &folders)?;
@@ -226,7 +224,6 @@ pub fn install(client: &'static KnownClient, name: &str, options: &[String]) -> 
     Ok(out::print(&page.take())?)
 }
 
-/// Restores an entry to its state before it was wrapped.
 pub fn undo(client: &'static KnownClient, name: &str) -> Result<(), Error> {
     let folders = folders()?;
     let found = FoundEntry::find(client, name, &folders)?;

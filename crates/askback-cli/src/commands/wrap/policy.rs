@@ -56,7 +56,6 @@ impl Options {
         }
     }
 
-    /// Returns the words of a command line with these options.
     pub fn command_line(&self) -> Result<Vec<String>, Error> {
         let Self {
             answers,

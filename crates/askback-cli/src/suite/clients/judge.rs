@@ -10,7 +10,7 @@ use crate::{
     suite::observe::{QuestionMode, QuestionRequest},
 };
 
-/// How a client handles a question. A later verdict is worse.
+/// A later verdict is worse.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Verdict {

@@ -50,14 +50,12 @@ pub struct ToolRow {
     pub cells: Vec<Option<Cell>>,
 }
 
-/// The verdict on how a client handles the questions of a tool.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Cell {
     /// All reasons of all questions, each once.
     pub reasons: BTreeSet<Reason>,
     /// How the tool ended if it could not ask.
     pub ended: Option<BriefEnd>,
-    /// The forms that the client is sent.
     pub forms: Vec<ObservedQuestion>,
 }
 

@@ -14,7 +14,6 @@ use super::{
 };
 use crate::known_clients::{FormDrawing, FormLayout, KnownClient};
 
-/// Adds all forms of the matrix as the client draws them.
 pub fn preview(page: &mut Page, matrix: &Matrix, client: &'static KnownClient) {
     let Some(index) = matrix.clients.iter().position(|it| it.name == client.name) else {
         return;

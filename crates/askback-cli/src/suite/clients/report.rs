@@ -102,7 +102,7 @@ fn tool_column<'a>(
     column
 }
 
-/// The width of a column of the table, in columns of the screen.
+/// In columns of the screen.
 fn width(column: &[Words]) -> usize {
     let cells = column.iter().map(|words| columns(words.as_str()));
     cells.max().unwrap_or(0)

@@ -132,7 +132,7 @@ impl Condition {
     }
 }
 
-/// Whether two values are equal. Numbers are compared by value.
+/// Numbers are compared by value.
 fn equal(wanted: &Value, found: &Value) -> bool {
     match (wanted, found) {
         (Value::Number(wanted), Value::Number(found)) => {
@@ -178,7 +178,6 @@ fn length(value: &Value) -> Option<u64> {
     u64::try_from(length).ok()
 }
 
-/// A value from the suite, as JSON.
 fn shown(value: &Value) -> Words {
     cut(&value.to_string())
 }

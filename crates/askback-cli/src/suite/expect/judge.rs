@@ -14,7 +14,6 @@ use crate::{
     suite::observe::{CaseEnd, Observation, ObservedQuestion, ReplyKind},
 };
 
-/// A difference between an outcome and its expectation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mismatch {
     pub expected: Words,
@@ -76,14 +75,12 @@ impl Mismatches {
         });
     }
 
-    /// Records whether a part of the outcome is as expected.
     fn take(&mut self, what: impl Into<Words>, checked: Result<(), Words>, came: impl Into<Came>) {
         if let Err(wanted) = checked {
             self.expected(words!("{}: {}", what.into(), wanted), came);
         }
     }
 
-    /// Records whether the value at a place is as expected.
     fn take_at(
         &mut self,
         what: &'static str,
@@ -109,7 +106,6 @@ impl Mismatches {
 }
 
 impl Expect {
-    /// Returns the differences between the outcome and the expectations.
     pub fn judge(&self, observed: &Observation) -> Vec<Mismatch> {
         let mut judged = Mismatches::default();
         // After an unanswered question, later differences are expected.

@@ -77,7 +77,6 @@ struct QuestionExpect {
 }
 
 impl Expect {
-    /// The time limit of the request.
     pub fn under(&self) -> Option<Duration> {
         self.under.map(|Time(time)| time)
     }

@@ -10,7 +10,6 @@ use crate::suite::run::{CaseRun, Verdict};
 
 pub use lines::{case, summary};
 
-/// The format of a report for programs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub enum Format {
     /// The XML of JUnit.
@@ -27,7 +26,7 @@ pub struct Report<'a> {
 }
 
 impl Report<'_> {
-    /// Returns the report in this format, with a line end.
+    /// With a line end.
     pub fn written(&self, format: Format) -> String {
         match format {
             Format::Junit => junit::written(self),

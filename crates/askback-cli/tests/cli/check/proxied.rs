@@ -15,18 +15,15 @@ use crate::run::Run;
 
 /// A request that the proxy forwards.
 pub(crate) struct Request {
-    /// The first line.
     line: String,
     headers: Vec<(String, String)>,
     body: Vec<u8>,
 }
 
-/// The fault of a proxy.
 #[derive(Clone, Copy)]
 pub(crate) struct Fault {
-    /// Modifies a request. The values stored by earlier requests are available.
+    /// The values stored by earlier requests are available.
     pub(crate) request: fn(&mut Request, &mut Vec<Value>),
-    /// Modifies the head of a response.
     pub(crate) head: fn(&Request, String) -> String,
 }
 
@@ -107,7 +104,6 @@ impl Request {
     }
 }
 
-/// Starts a proxy for a server.
 pub(crate) fn proxy(address: &str, fault: Fault) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").expect("there is a loopback");
     let url = format!("http://{}/mcp", listener.local_addr().expect("it is bound"));

@@ -13,7 +13,6 @@ const FILE: &str = r"---\nname: refunds\ndescription: Refunds an order.\n---\nGo
 const UNKNOWN: &str =
     r#" {"jsonrpc":"2.0","id":@,"error":{"code":-32602,"message":"no such skill"}}"#;
 
-/// The digest of the file.
 const DIGEST: &str = "e91a9e2b519d9c7611790d9e2dd2cbbbb92104323a8f683b382c9024e03600c0";
 
 /// Checks a server with these answers about skills, and returns the findings about skills.

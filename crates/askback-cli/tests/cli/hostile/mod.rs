@@ -241,7 +241,6 @@ impl Seat {
     }
 }
 
-/// Text without the program's style codes.
 fn plain(text: &str) -> String {
     CODES
         .iter()
@@ -294,7 +293,6 @@ fn has_gutter(row: &str) -> bool {
     })
 }
 
-/// The widths of terminals.
 const WIDTHS: [u16; 7] = [80, 10, 24, 200, 40, 5, 120];
 
 fn commands() -> Vec<String> {

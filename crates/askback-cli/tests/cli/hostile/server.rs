@@ -14,7 +14,6 @@ use serde_json::{Value, json};
 use super::strings::{Vocabulary, demanding, hostile, text, twins, with_names};
 use crate::scratch::Scratch;
 
-/// The kind of hostility.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Way {
     /// All its messages are valid.

@@ -10,7 +10,6 @@ use serde_json::{Value, json};
 
 use super::strings::text;
 
-/// The response of a site.
 #[derive(Debug, Clone)]
 pub(crate) struct Response {
     status: String,

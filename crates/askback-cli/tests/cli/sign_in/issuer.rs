@@ -14,7 +14,6 @@ use url::Url;
 
 /// The only valid access token.
 pub(crate) const ACCESS: &str = "good-token";
-/// The refresh token.
 pub(crate) const REFRESH: &str = "renewing-token";
 
 /// Both servers, at one address.
@@ -28,7 +27,6 @@ type Shared = Arc<Mutex<State>>;
 struct State {
     /// For each path: the number of requests, and the last one with its headers and body.
     heard: BTreeMap<String, (usize, String)>,
-    /// The valid access token.
     access: Option<String>,
     /// The valid refresh token. `None` accepts any token and never replaces it.
     refresh: Option<String>,
@@ -42,7 +40,6 @@ struct State {
     is_hidden: bool,
 }
 
-/// A raw HTTP response.
 pub(crate) struct Response(pub(crate) String);
 
 impl Issuer {
@@ -84,7 +81,6 @@ impl Issuer {
         state.patience = patience;
     }
 
-    /// Stops registering clients.
     pub(crate) fn close(&self) {
         self.state.lock().expect("no thread panicked").registers = false;
     }
@@ -94,7 +90,6 @@ impl Issuer {
         self.state.lock().expect("no thread panicked").is_hidden = true;
     }
 
-    /// The number of requests to a path.
     pub(crate) fn count(&self, path: &str) -> usize {
         let state = self.state.lock().expect("no thread panicked");
         state.heard.get(path).map_or(0, |(count, _)| *count)
@@ -108,7 +103,6 @@ impl Issuer {
         format!("http://{}/mcp", self.at)
     }
 
-    /// The last request to a path.
     pub(crate) fn heard(&self, path: &str) -> String {
         let state = self.state.lock().expect("no thread panicked");
         let heard = state.heard.get(path).cloned();
@@ -245,7 +239,6 @@ fn document(path: &str, origin: &str, endpoint: &str, body: &str) -> (&'static s
     ("200 OK", String::new(), answer)
 }
 
-/// Issues tokens.
 fn token(body: &str, shared: &Shared) -> Option<(&'static str, String, Value)> {
     let given = |wanted: &str| {
         let mut pairs = url::form_urlencoded::parse(body.as_bytes());

@@ -13,7 +13,6 @@ use crate::{
     scratch::Scratch,
 };
 
-/// A sampling request.
 fn wishes() -> Value {
     let params = json!({
         "maxTokens": 100,

@@ -33,7 +33,6 @@ const WIDTHS: [u16; 3] = [40, 80, 120];
 /// The rows of a recorded screen.
 const ROWS: usize = 24;
 
-/// A story.
 struct Story<'a> {
     name: &'a str,
     server: Server<'a>,
@@ -47,11 +46,9 @@ struct Story<'a> {
     plain: &'a str,
     /// The rules of the answers file. Empty to skip this run.
     answers: &'a str,
-    /// The exit code.
     exit: i32,
 }
 
-/// The server of a story.
 enum Server<'a> {
     /// The form of the travel agency with every kind of field.
     Travel,
@@ -62,26 +59,20 @@ enum Server<'a> {
     Says(&'a [(&'a str, Value)], &'a [String]),
 }
 
-/// An event on the screen.
 #[derive(Clone, Copy)]
 enum Do<'a> {
     /// Waits until this text is visible.
     Until(&'a str),
     /// Waits until this text is no longer visible.
     Gone(&'a str),
-    /// Presses these keys.
     Press(&'a str),
-    /// Pastes this text.
     Paste(&'a str),
     /// Changes the terminal to this number of columns.
     Resize(u16),
-    /// Records the screen.
     See,
-    /// Kills the server.
     Kill,
 }
 
-/// An empty story.
 const UNTOLD: Story<'_> = Story {
     name: "",
     server: Server::Travel,

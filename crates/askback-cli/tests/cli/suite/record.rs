@@ -7,12 +7,10 @@ use crate::{
     wire::is_private,
 };
 
-/// The text of a recording.
 fn recorded(ran: &Ran) -> String {
     fs::read_to_string(ran.scratch.path("recorded.yaml")).expect("it was written")
 }
 
-/// Runs a recording as a suite.
 fn test(name: &str, recorded: &str) -> Ran {
     let run = Run::new(&format!("recorded-{name}"), &["test", "recorded.yaml"]);
     run.scratch.file("recorded.yaml", recorded);

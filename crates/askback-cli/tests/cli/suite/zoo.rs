@@ -11,7 +11,6 @@ use crate::{
     scratch::Scratch,
 };
 
-/// A server in a shell script.
 pub(super) const ZOO: &str = r#"
 say() { printf '{"jsonrpc":"2.0",%s}\n' "$1"; }
 answer() { say "\"id\":$id,\"result\":$1"; }
