@@ -346,7 +346,7 @@ pub async fn run(mut args: WrapArgs, outcome: &mut Outcome) -> Result<(), Error>
                 OlderSign::Connecting => older.is_older(now()),
                 OlderSign::Failure(said) => older::is_surely_meant(said),
             },
-            move |_| {
+            move || {
                 found.keep(now());
                 note(words!(
                     "the server can ask up to {} only, and is connected in it",

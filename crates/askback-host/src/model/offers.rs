@@ -187,7 +187,10 @@ mod tests {
             about: About::Peer("Books.".into()),
             ..Offer::default()
         };
-        offers.set(vec![offer("/call /quit"), offer("/call book")]);
+        offers.set(
+            ServerId::FIRST,
+            vec![offer("/call /quit"), offer("/call book")],
+        );
         assert_eq!(offers.call_of("/quit"), None);
         let called = offers.call_of("book where=Kyoto");
         assert_eq!(called.as_deref(), Some("/call book where=Kyoto"));

@@ -159,14 +159,13 @@ pub enum OlderSign<'a> {
 }
 
 type IsOlder = Arc<dyn Fn(OlderSign<'_>) -> bool + Send + Sync>;
-type OlderServerFound = Arc<dyn Fn(Option<&Implementation>) + Send + Sync>;
 
 /// What recognizes servers that ask only on a session.
 #[derive(Clone)]
 struct OlderRule {
     is_older: IsOlder,
     /// Called when such a server was connected with a session.
-    found: OlderServerFound,
+    found: Arc<dyn Fn() + Send + Sync>,
 }
 
 /// How long a server may take to answer a client that has sent all its requests and closed its side.
@@ -244,14 +243,14 @@ impl Bridge {
 
     /// Sets what recognizes a server that speaks 2026-07-28 but can ask only in older revisions.
     ///
-    /// Such a server is connected with a session, if it has sessions, and `found` gets its name and version. The call that failed is not repeated,
-    /// because it may have had an effect before it asked. Its result says that it can be made again. A server that is known
-    /// when a client connects is asked for a session first.
+    /// Such a server is connected with a session, if it has sessions; `found` is then called. The call that failed is not
+    /// repeated, because it may have had an effect before it asked. Its result says that it can be made again. A server
+    /// that is known when a client connects is asked for a session first.
     #[must_use]
     pub fn asks_in_older(
         mut self,
         is_older: impl Fn(OlderSign<'_>) -> bool + Send + Sync + 'static,
-        found: impl Fn(Option<&Implementation>) + Send + Sync + 'static,
+        found: impl Fn() + Send + Sync + 'static,
     ) -> Self {
         self.older = Some(OlderRule {
             is_older: Arc::new(is_older),
