@@ -169,7 +169,7 @@ mod tests {
         for (text, says) in [
             (
                 "[defaults]\nsampling = 'here'",
-                "line 2: unknown field `sampling`, expected one of `ask`, ",
+                "line 2: unknown field `sampling`, expected one of `answers`, ",
             ),
             (
                 "[defaults]\nask = 'nobody'",
