@@ -105,7 +105,7 @@ fn a_command_acts_on_the_current_server() {
         .says("no tool `b/reserve`")
         .says("/server b switches to that server.");
     run("several-read", &["--all"], "/read b/notes\n")
-        .expect(1)
+        .expect(4)
         .says("/server b switches to that server.");
     // The last call was one of another server.
     let lines = "/call reserve\n12A\n\n/server b\n/again\n";

@@ -44,6 +44,9 @@ fn questions_after_a_stopped_call_are_shown_without_a_call() {
             let rows = terminal.rows();
             let mut asks = rows.iter().skip_while(|row| !row.contains("zoo asks"));
             assert!(asks.all(|row| !row.contains("| t")), "{rows:?}");
+            if !plain.is_empty() {
+                terminal.until_asked();
+            }
             terminal.press(cancel);
         }
         terminal.until("both are cancelled");
