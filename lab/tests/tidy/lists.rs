@@ -15,7 +15,7 @@ const ANSWERS: &str = "crates/askback-cli/src/commands/call.rs";
 const RULES: &str = "crates/askback-check/src/rules.rs";
 
 /// The places of each list, the code first.
-const LISTS: [&[Place<'_>]; 10] = [
+const LISTS: [&[Place<'_>]; 14] = [
     // The members of a server in `mcp.json`.
     &[
         (
@@ -206,12 +206,87 @@ const LISTS: [&[Place<'_>]; 10] = [
             first_cells,
         ),
     ],
+    // What a suite may expect of a case.
+    &[
+        (
+            "crates/askback-cli/src/suite/expect/mod.rs",
+            "\npub struct Expect {",
+            "\n}",
+            fields,
+        ),
+        (
+            "docs/guide/testing-a-server.md",
+            "| member of `expect` | checks |",
+            "\n\n",
+            |table| {
+                let cells = first_cells(table).into_iter();
+                cells.filter_map(|cell| cell.split(':').next()).collect()
+            },
+        ),
+    ],
+    // The commands of a conversation.
+    &[
+        (
+            "crates/askback-cli/src/repl/grammar.rs",
+            "\npub(super) enum Command {",
+            "\n}",
+            variants,
+        ),
+        (
+            "docs/guide/conversation.md",
+            "| command | does |",
+            "\n\n",
+            |table| {
+                let cells = first_cells(table).into_iter();
+                let commands = cells.filter_map(|cell| cell.strip_prefix('/')?.split(' ').next());
+                commands.filter(|command| *command != "NAME").collect()
+            },
+        ),
+    ],
+    // The reasons why a question ended.
+    &[
+        (
+            "crates/askback-host/src/ending.rs",
+            "\npub enum QuestionEnd {",
+            "\n}",
+            variants,
+        ),
+        (
+            "docs/guide/scripts.md",
+            "`{\"id\": …, \"ended\": …}`, with",
+            "\n\n",
+            |text| {
+                let words = in_backticks(text).into_iter();
+                words
+                    .map(|word| match word {
+                        "answered" => "answeredIn",
+                        word => word,
+                    })
+                    .collect()
+            },
+        ),
+    ],
+    // The options of `wrap` that the entry of a client may have.
+    &[
+        (
+            "crates/askback-cli/src/commands/wrap/policy.rs",
+            "\npub(super) struct Options {",
+            "\n}",
+            |text| between(text, "    pub ", ":"),
+        ),
+        (
+            "docs/guide/wrap.md",
+            "keeps a call for 25 minutes.\n",
+            " go into the entry.",
+            |text| between(text, "`--", "`"),
+        ),
+    ],
 ];
 
 /// Finds entries that are only in the first place, or only in this one.
 fn differences(tree: &Tree, list: &[Place<'_>]) -> Vec<Problem> {
     let mut problems = Vec::new();
-    let mut first: Option<(&str, BTreeSet<&str>)> = None;
+    let mut first: Option<(&str, BTreeSet<String>)> = None;
     for (path, before, after, read) in list {
         let text = tree.get(path).unwrap_or_default();
         let Some((_, list)) = text.split_once(before) else {
@@ -219,7 +294,9 @@ fn differences(tree: &Tree, list: &[Place<'_>]) -> Vec<Problem> {
             continue;
         };
         let list = list.split(after).next().unwrap_or_default();
-        let entries: BTreeSet<&str> = read(list).into_iter().collect();
+        // A variant is written in JSON, or as a command, without its capital letter.
+        let entries = read(list).into_iter().map(str::to_ascii_lowercase);
+        let entries: BTreeSet<String> = entries.collect();
         let Some((code, known)) = &first else {
             first = Some((path, entries));
             continue;
@@ -263,6 +340,14 @@ fn fields(lines: &str) -> Vec<&str> {
     let lines = lines.filter(|line| !line.starts_with(['#', '/']));
     lines
         .filter_map(|line| Some(line.split_once(": ")?.0))
+        .collect()
+}
+
+fn variants(lines: &str) -> Vec<&str> {
+    let lines = lines.lines().filter_map(|line| line.strip_prefix("    "));
+    let lines = lines.filter(|line| line.starts_with(|c: char| c.is_ascii_uppercase()));
+    lines
+        .filter_map(|line| line.split([' ', ',', '(']).next())
         .collect()
 }
 
@@ -355,6 +440,8 @@ fn every_place_of_a_list_has_the_same() {
 fn entries_are_found() {
     assert_eq!(first_numbers("0  a\n   -1 b\n| 130 | 2 |"), ["0", "130"]);
     assert_eq!(tables("[a]\nb = [1]\n[a.c]\n[d]"), ["a", "d"]);
+    let enumeration = "    /// C.\n    A { b: u8 },\n    Bb(\n        U,\n    ),\n    C,\n";
+    assert_eq!(variants(enumeration), ["A", "Bb", "C"]);
     let rules =
         "A Any [\"BA-1\" Must X, \"a-b\" Should Y] \"c\";\nB Any [\"d\" Lint X] \"e\" => \"f\";";
     assert_eq!(own_rules(rules), ["a-b", "d"]);

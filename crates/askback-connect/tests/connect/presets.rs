@@ -32,6 +32,9 @@ fn each_preset_can_be_used() {
         (microsoft, &[("scope", "openid profile offline_access a b")]),
         (ThirdParty::slack, &[("user_scope", "a,b")]),
     ];
+    let file = include_str!("../../src/providers/presets.toml");
+    let is_party = |line: &&str| line.starts_with('[') && !line.contains('.');
+    assert_eq!(presets.len(), file.lines().filter(is_party).count());
     for (preset, parameters) in presets {
         let party = preset(client()).expect("a preset");
         let name = party.name().to_owned();
