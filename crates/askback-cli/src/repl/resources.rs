@@ -1,10 +1,10 @@
-//! Reads resources and shows their changes. A URI may hold a secret that the user filled in as the variable of
-//! a template.
+//! Reads resources and shows their changes. A resource's URI may hold a secret as the value of a template variable.
 
 use std::{collections::BTreeMap, future::poll_fn, task::Poll};
 
 use askback::{
     client::{ClientError, Subscription},
+    internal::uri_template::UriTemplate,
     protocol::SubscriptionFilter,
 };
 use askback_host::{model::Presence, page::Style};
@@ -16,7 +16,7 @@ use crate::{
     session::{Session, failed},
 };
 
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub(super) struct Resource {
     pub(super) uri: String,
     /// Variables in the URI that look like secrets.
@@ -25,7 +25,15 @@ pub(super) struct Resource {
 }
 
 impl Resource {
-    /// A resource from a template and the values of its variables, or from a URI, which has none.
+    /// A resource whose URI holds no secret.
+    pub(super) fn plain(uri: impl Into<String>) -> Self {
+        Self {
+            uri: uri.into(),
+            ..Self::default()
+        }
+    }
+
+    /// A resource from a template and the values of its variables.
     fn filled(template: &str, uri: String, mut values: BTreeMap<String, String>) -> Self {
         values.retain(|name, value| secret::is_name(name) || secret::is_in(value, secret::is_name));
         Self {
@@ -33,6 +41,16 @@ impl Resource {
             template: (!values.is_empty()).then(|| template.to_owned()),
             secrets: values,
         }
+    }
+
+    /// A resource whose URI the user typed, on a server with these templates.
+    fn written<'a>(uri: String, mut templates: impl Iterator<Item = &'a str>) -> Self {
+        let resource = templates.find_map(|template| {
+            let values = UriTemplate::parse(template)?.matches(&uri)?;
+            let resource = Self::filled(template, uri.clone(), values);
+            resource.template.is_some().then_some(resource)
+        });
+        resource.unwrap_or_else(|| Self::plain(uri))
     }
 
     /// The URI, or the template if the URI holds a secret.
@@ -43,13 +61,43 @@ impl Resource {
 
 impl Repl<'_> {
     pub(super) async fn read_resource(&mut self, written: String) -> Result<(), Error> {
+        match self.resource(&written).await? {
+            Some(resource) => {
+                let made = self.make(Call::Read(resource), false).await;
+                made.map_err(|error| self.switching(error, &written))
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// The resource of a URI, or of a template that the user fills in. Returns `None` if the user cancels.
+    pub(super) async fn resource(&mut self, written: &str) -> Result<Option<Resource>, Error> {
         let Session { client, host, .. } = &mut *self.session;
-        let Some((uri, values)) = missing::for_uri(client, host, &written).await else {
-            return Ok(());
+        let Some((uri, values)) = missing::for_uri(client, host, written).await else {
+            return Ok(None);
         };
-        let resource = Resource::filled(&written, uri, values);
-        let made = self.make(Call::Read(resource), false).await;
-        made.map_err(|error| self.switching(error, &written))
+        if uri != written {
+            return Ok(Some(Resource::filled(written, uri, values)));
+        }
+        Ok(Some(self.written(uri).await?))
+    }
+
+    async fn written(&mut self, uri: String) -> Result<Resource, Error> {
+        let Session { client, host, .. } = &mut *self.session;
+        let is_kept = host.is_person() || self.recorder.is_some();
+        let templates = match host.server().catalog() {
+            Some(lists) => lists.templates.clone(),
+            None if is_kept && client.capabilities().resources.is_some() => {
+                // Without templates, fewer secrets are recognized.
+                host.attend(client.resource_templates())
+                    .await?
+                    .unwrap_or_default()
+                    .items
+            }
+            None => Vec::new(),
+        };
+        let templates = templates.iter().map(|one| one.uri_template.as_str());
+        Ok(Resource::written(uri, templates))
     }
 }
 
@@ -154,5 +202,35 @@ impl Repl<'_> {
             self.subscribe(uri).await?;
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_secret_in_a_uri_is_found_by_its_variable() {
+        #[track_caller]
+        fn check(uri: &str, shown: &str, secrets: &[(&str, &str)]) {
+            let templates = [
+                "a://{user}/{password}",
+                "a://{+path}",
+                "no {template",
+                "b://{key}",
+            ];
+            let resource = Resource::written(uri.to_owned(), templates.into_iter());
+            assert_eq!(resource.uri, uri);
+            assert_eq!(resource.shown(), shown);
+            let found = resource.secrets.iter();
+            let found: Vec<_> = found.map(|(name, value)| (&**name, &**value)).collect();
+            assert_eq!(found, secrets);
+        }
+        let hush = [("password", "hu sh")];
+        check("a://ada/hu%20sh", "a://{user}/{password}", &hush);
+        check("a://ada/x/y", "a://ada/x/y", &[]);
+        check("a://ghp_x", "a://{+path}", &[("path", "ghp_x")]);
+        check("b://x", "b://x", &[]);
+        check("c://x", "c://x", &[]);
     }
 }

@@ -103,6 +103,14 @@ fn what_is_filled_in_as_a_password_is_kept_nowhere() {
         "expected KEY=VALUE, got `ada`",
         "",
     );
+    check(
+        "uri",
+        "/read vault://ada/hush",
+        false,
+        "",
+        "in by the resource",
+        "",
+    );
     for (name, line, result, kept) in [
         (
             "told",
