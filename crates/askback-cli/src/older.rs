@@ -3,8 +3,9 @@
 
 use std::{collections::BTreeMap, path::PathBuf, time::SystemTime};
 
-use askback::{Revision, keys::state_dir};
+use askback::{Revision, internal::quote::clipped, keys::state_dir, protocol::Implementation};
 use askback_host::{text::Words, words};
+use serde::{Deserialize, Serialize};
 
 use crate::{error::Error, private_file, target::Target};
 
@@ -67,9 +68,25 @@ pub fn now() -> u64 {
     since.unwrap_or_default().as_secs()
 }
 
-/// The servers that are known to ask in [`REVISION`] only, by the digests of their targets, and when this was found, in seconds
-/// since 1970.
-type Servers = BTreeMap<String, u64>;
+/// The servers that are known to ask in [`REVISION`] only, by the digests of their targets.
+type Servers = BTreeMap<String, OlderServer>;
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+struct OlderServer {
+    /// The name and version in its greeting, if it gave one.
+    claims: Option<String>,
+    /// When this was found, in seconds since 1970.
+    since: u64,
+}
+
+/// The maximum length of the stored name and version, in bytes.
+const CLAIMS_BYTES: usize = 256;
+
+/// The name and version in the greeting of a server.
+pub fn claims(server: &Implementation) -> String {
+    let claims = format!("{} {}", server.name, server.version);
+    clipped(&claims, CLAIMS_BYTES)
+}
 
 #[derive(Debug, Clone)]
 pub struct AskingRevision {
@@ -96,7 +113,22 @@ impl AskingRevision {
         let known = self.known();
         known
             .get(&self.server)
-            .is_some_and(|since| now < since.saturating_add(REMEMBERED))
+            .is_some_and(|known| now < known.since.saturating_add(REMEMBERED))
+    }
+
+    /// Forgets the server if the name and version in its greeting have changed: it may ask in the newest revision now.
+    pub fn greeted(&self, claims: Option<String>) {
+        let known = self.known();
+        let (Some(claims), Some(known)) = (claims, known.get(&self.server)) else {
+            return;
+        };
+        let claims = clipped(&claims, CLAIMS_BYTES);
+        match &known.claims {
+            // In 2026-07-28, the greeting need not have a name and version.
+            None => self.keep(Some(claims), known.since),
+            Some(known) if *known != claims => self.forget(),
+            Some(_) => {}
+        }
     }
 
     pub fn forget(&self) {
@@ -105,10 +137,10 @@ impl AskingRevision {
         }
     }
 
-    pub fn keep(&self, now: u64) {
+    pub fn keep(&self, claims: Option<String>, since: u64) {
         self.change(|all| {
-            all.retain(|_, since| now < since.saturating_add(REMEMBERED));
-            all.insert(self.server.clone(), now);
+            all.retain(|_, known| since < known.since.saturating_add(REMEMBERED));
+            all.insert(self.server.clone(), OlderServer { claims, since });
             while all.len() > MAX_SERVERS {
                 all.pop_first();
             }
@@ -153,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn a_server_is_forgotten_after_a_week_or_when_it_fails() {
+    fn a_server_is_forgotten_once_it_may_be_another_one() {
         let folder = tempfile::tempdir().expect("there is room");
         let path = folder.path().join("asks.json");
         let older = |server: &str| AskingRevision {
@@ -161,14 +193,22 @@ mod tests {
             path: Some(path.clone()),
         };
         let (pizza, other) = (older("pizza"), older("other"));
+        let claims = |claims: &str| Some(claims.to_owned());
         // A file written by an earlier version of askback is ignored.
         private_file::write(&path, r#"["pizza"]"#).expect("it is ours");
         assert!(!pizza.is_older(0));
-        pizza.keep(0);
+        pizza.keep(None, 0);
+        pizza.greeted(claims("pizza 1"));
+        pizza.greeted(claims("pizza 1"));
+        pizza.greeted(None);
         assert!(pizza.is_older(REMEMBERED - 1) && !pizza.is_older(REMEMBERED));
-        other.keep(9);
-        assert!(pizza.is_older(9) && other.is_older(9));
-        other.forget();
+        other.keep(claims("other 1"), 9);
+        other.greeted(claims("other 2"));
         assert!(pizza.is_older(9) && !other.is_older(9));
+        other.keep(None, 9);
+        other.forget();
+        assert!(!other.is_older(9));
+        pizza.greeted(claims("pizza 2"));
+        assert!(!pizza.is_older(9));
     }
 }

@@ -107,11 +107,13 @@ impl Opener {
         let is_only_older = self.protocol == Protocol::Only(older::REVISION);
         Ok(Box::pin(async move {
             // A server that does not speak the remembered revision is tried in the newest next time.
-            opening.await.inspect_err(|_| {
+            let client = opening.await.inspect_err(|_| {
                 if is_only_older {
                     older.forget();
                 }
-            })
+            })?;
+            older.greeted(client.server_info().as_ref().map(older::claims));
+            Ok(client)
         }))
     }
 }

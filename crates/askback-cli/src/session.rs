@@ -275,7 +275,10 @@ impl Session {
         if !is_newest || !may_choose || !older::is_surely_meant(said) {
             return None;
         }
-        self.opener.older.keep(older::now());
+        self.opener.older.keep(
+            self.client.server_info().as_ref().map(older::claims),
+            older::now(),
+        );
         Some(older::REVISION)
     }
 

@@ -344,10 +344,14 @@ pub async fn run(mut args: WrapArgs, outcome: &mut Outcome) -> Result<(), Error>
         .asks_in_older(
             move |sign| match sign {
                 OlderSign::Connecting => older.is_older(now()),
+                OlderSign::Greeting(server) => {
+                    older.greeted(server.map(older::claims));
+                    older.is_older(now())
+                }
                 OlderSign::Failure(said) => older::is_surely_meant(said),
             },
-            move || {
-                found.keep(now());
+            move |server| {
+                found.keep(server.map(older::claims), now());
                 note(words!(
                     "the server can ask up to {} only, and is connected in it",
                     older::REVISION.as_str()

@@ -272,6 +272,18 @@ fn a_server_that_can_ask_in_2025_11_25_only_is_connected_in_it() {
     let mut client = start();
     assert_eq!(client.call("order", &json!({})), "ordered");
     client.end();
+    // Another version of the server is asked in the newest revision at once.
+    let updated = SERVER
+        .replace(r#""version":"1""#, r#""version":"2""#)
+        .replace(r#""isError":true,"#, "")
+        .replace("elicitation via server-initiated requests", "a call");
+    scratch.file("server.sh", &updated);
+    let unasked = "a call is unavailable on 2026-07-28 connections.";
+    for _ in 0..2 {
+        let mut client = start();
+        assert_eq!(client.call("order", &json!({})), unasked);
+        client.end();
+    }
 }
 
 #[cfg(unix)]

@@ -154,18 +154,21 @@ type HoldFor = Arc<dyn Fn(&Implementation, bool) -> Hold + Send + Sync>;
 pub enum OlderSign<'a> {
     /// A client of 2026-07-28 connects. The server is not reached yet.
     Connecting,
+    /// The server was connected with a session because it is known, and this is its name and version now.
+    Greeting(Option<&'a Implementation>),
     /// A call failed with this text.
     Failure(&'a str),
 }
 
 type IsOlder = Arc<dyn Fn(OlderSign<'_>) -> bool + Send + Sync>;
+type OlderServerFound = Arc<dyn Fn(Option<&Implementation>) + Send + Sync>;
 
 /// What recognizes servers that ask only on a session.
 #[derive(Clone)]
 struct OlderRule {
     is_older: IsOlder,
     /// Called when such a server was connected with a session.
-    found: Arc<dyn Fn() + Send + Sync>,
+    found: OlderServerFound,
 }
 
 /// How long a server may take to answer a client that has sent all its requests and closed its side.
@@ -243,14 +246,15 @@ impl Bridge {
 
     /// Sets what recognizes a server that speaks 2026-07-28 but can ask only in older revisions.
     ///
-    /// Such a server is connected with a session, if it has sessions; `found` is then called. The call that failed is not
-    /// repeated, because it may have had an effect before it asked. Its result says that it can be made again. A server
-    /// that is known when a client connects is asked for a session first.
+    /// Such a server is connected with a session, if it has sessions, and `found` gets its name and version. The call that failed is not repeated,
+    /// because it may have had an effect before it asked. Its result says that it can be made again. A server that is known
+    /// when a client connects is asked for a session first, and is connected again without one if its greeting shows
+    /// that it has changed.
     #[must_use]
     pub fn asks_in_older(
         mut self,
         is_older: impl Fn(OlderSign<'_>) -> bool + Send + Sync + 'static,
-        found: impl Fn() + Send + Sync + 'static,
+        found: impl Fn(Option<&Implementation>) + Send + Sync + 'static,
     ) -> Self {
         self.older = Some(OlderRule {
             is_older: Arc::new(is_older),
@@ -363,12 +367,20 @@ impl Bridge {
         session: &Arc<Session>,
     ) -> Result<Client, ClientError> {
         let is_legacy = client.revision.era() == Era::Legacy;
-        let is_known = || {
-            let rule = self.older.as_ref();
-            rule.is_some_and(|rule| (rule.is_older)(OlderSign::Connecting))
+        let known = self.older.as_ref().filter(|_| !is_legacy);
+        let known = known.filter(|rule| (rule.is_older)(OlderSign::Connecting));
+        let has_session = is_legacy || known.is_some();
+        let upstream = self.connect(client, session, has_session).await?;
+        let Some(rule) = known else {
+            return Ok(upstream);
         };
-        let has_session = is_legacy || is_known();
-        self.connect(client, session, has_session).await
+        let server = upstream.server_info();
+        let is_older = (rule.is_older)(OlderSign::Greeting(server.as_ref()));
+        if is_older || upstream.revision().era() == Era::Modern {
+            return Ok(upstream);
+        }
+        upstream.close().await;
+        self.connect(client, session, false).await
     }
 
     async fn connect(

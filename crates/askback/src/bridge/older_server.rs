@@ -90,7 +90,7 @@ impl OlderServer {
         }
         let connecting = async {
             let upstream = self.connect().await?;
-            (self.rule.found)();
+            (self.rule.found)(upstream.client.server_info().as_ref());
             Some(Box::new(upstream))
         };
         let upstream = self.upstream.get_or_init(|| connecting).await.as_ref()?;

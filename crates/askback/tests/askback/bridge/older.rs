@@ -78,12 +78,15 @@ async fn a_server_that_asks_only_on_a_session_gets_one() {
         let answers = Standby::default();
         let (bridge, mut connections) = to_scripted();
         let is_older = move |sign: OlderSign<'_>| match sign {
-            OlderSign::Connecting => known.load(Ordering::Relaxed),
+            OlderSign::Connecting | OlderSign::Greeting(_) => known.load(Ordering::Relaxed),
             OlderSign::Failure(said) => said.contains("server-initiated requests"),
         };
         let bridge = bridge
             .answers(answers.clone())
-            .asks_in_older(is_older, move || found.store(true, Ordering::Relaxed));
+            .asks_in_older(is_older, move |server| {
+                assert_eq!(server.map(|server| &*server.version), Some("1"));
+                found.store(true, Ordering::Relaxed);
+            });
         let serving = tokio::spawn(async move {
             let mut server = connections.recv().await.unwrap();
             fail_in_newest(&mut server).await;
@@ -141,7 +144,7 @@ async fn a_server_that_asks_only_on_a_session_gets_one() {
 async fn another_failure_is_passed_on() {
     let (bridge, mut connections) = to_scripted();
     let is_older = |sign: OlderSign<'_>| matches!(sign, OlderSign::Failure("pizza"));
-    let bridge = bridge.asks_in_older(is_older, || panic!("it is not connected again"));
+    let bridge = bridge.asks_in_older(is_older, |_| panic!("it is not connected again"));
     let serving = tokio::spawn(async move {
         let mut server = connections.recv().await.unwrap();
         fail_in_newest(&mut server).await;
@@ -155,12 +158,47 @@ async fn another_failure_is_passed_on() {
 }
 
 #[tokio::test]
+async fn a_known_server_that_has_changed_is_connected_without_a_session_at_once() {
+    for is_changed in [false, true] {
+        let (bridge, mut connections) = to_scripted();
+        let is_older = move |sign: OlderSign<'_>| match sign {
+            OlderSign::Connecting => true,
+            OlderSign::Greeting(server) => {
+                assert_eq!(server.map(|server| &*server.version), Some("1"));
+                !is_changed
+            }
+            OlderSign::Failure(_) => false,
+        };
+        let bridge = bridge.asks_in_older(is_older, |_| panic!("it is not found again"));
+        let serving = tokio::spawn(async move {
+            let mut server = connections.recv().await.unwrap();
+            server.greet(Revision::V2025_11_25).await;
+            if is_changed {
+                assert_eq!(server.text().await, None);
+                server = connections.recv().await.unwrap();
+                greet_in_newest(&mut server).await;
+            }
+            let request = server.hear().await;
+            assert_eq!(request["method"], "tools/call");
+            let result = json!({"resultType": "complete", "content": [], "from": "it"});
+            server.answer(&request["id"], &result.to_string()).await;
+            server
+        });
+        let (near, _) = serve(&bridge);
+        let mut client = Wire::new(near);
+        let result = call(&mut client, &json!({}), &[]).await;
+        assert_eq!(result["resultType"], "complete", "{result}");
+        soon(serving).await.unwrap();
+    }
+}
+
+#[tokio::test]
 async fn only_new_calls_go_to_the_second_connection() {
     let (bridge, mut connections) = to_scripted();
     let is_older = |sign: OlderSign<'_>| matches!(sign, OlderSign::Failure(CANNOT_ASK));
     let bridge = bridge
         .answers(Standby::default())
-        .asks_in_older(is_older, || {});
+        .asks_in_older(is_older, |_| {});
     let serving = tokio::spawn(async move {
         let mut server = connections.recv().await.unwrap();
         fail_in_newest(&mut server).await;
