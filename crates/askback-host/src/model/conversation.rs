@@ -226,7 +226,10 @@ impl Conversation {
             }
             Change::Ended(server, how) => self.end(server, how),
             Change::Chosen(server) => self.chosen = server,
-            Change::Entered(lines) => self.history.remember(lines),
+            Change::Entered(lines) => {
+                self.servers_mut().for_each(|server| server.desk.go_on());
+                self.history.remember(lines);
+            }
             Change::Offered(offers) => self.offers.set(self.chosen, offers),
             Change::Servers(servers) => self.offers.set_servers(servers),
             Change::Described(words) => self.head = words,
@@ -257,6 +260,9 @@ impl Conversation {
         let (now, answering) = (self.now, self.answering());
         let server = self.server_mut(server);
         server.desk.end_call();
+        if how == How::Stopped {
+            server.desk.stop_call();
+        }
         let Some(call) = server.call.take() else {
             return;
         };

@@ -40,6 +40,8 @@ pub struct Desk {
     ended_before: WorstEnd,
     repeats: Repeats,
     kept: Leftover,
+    /// Whether the user stopped a call and did nothing since.
+    is_stopped: bool,
     refused: usize,
     /// Whether the user was told, since their last answer, that too many questions wait.
     flooded: bool,
@@ -187,6 +189,7 @@ impl Desk {
             ended_before: WorstEnd::default(),
             repeats: Repeats::default(),
             kept: Leftover::default(),
+            is_stopped: false,
             refused: 0,
             flooded: false,
             model: None,
@@ -411,7 +414,10 @@ impl Desk {
                 effects.push(self.refuse(open.id, declined(By::Policy)));
                 continue;
             }
-            if let (Step::Request(_), true) = (&open.step, self.permission.is_given()) {
+            // After a stop, a request without a call is likely that call's: the permission is not for it.
+            let is_permitted =
+                self.permission.is_given() && !(self.is_stopped && open.question.call.is_none());
+            if let (Step::Request(_), true) = (&open.step, is_permitted) {
                 let said = Action::Run(self.permission);
                 let turn = open.step.said(&open.question, said);
                 effects.extend(turn.effect);
@@ -632,6 +638,7 @@ impl Desk {
             false => self.ended_before = self.ended,
         }
         self.repeats.begin(is_repeated);
+        self.go_on();
     }
 
     /// Whether answers to a call that ended are kept, to be sent if it is repeated.
@@ -646,6 +653,16 @@ impl Desk {
 
     pub fn end_call(&mut self) {
         self.repeats.end();
+    }
+
+    /// Records that the user stopped a call. Until they do something else, no model replies to a request without a
+    /// call unless they permit it.
+    pub fn stop_call(&mut self) {
+        self.is_stopped = true;
+    }
+
+    pub fn go_on(&mut self) {
+        self.is_stopped = false;
     }
 
     /// Lets this model reply to the server's sampling requests from now on, as far as the user permits.

@@ -18,7 +18,7 @@ use askback_host::{
 };
 use proptest::prelude::*;
 
-use crate::{desk, form, safety, sign_in, travel};
+use crate::{desk, form, full::sampling, safety, sign_in, travel};
 
 const SERVERS: usize = 3;
 
@@ -338,6 +338,38 @@ fn a_question_after_a_stopped_call_is_not_answered_for_the_user() {
         let front = talk.server(server).desk().front().expect("it is shown");
         assert_eq!((front.id, &front.question.call), (id, &of_call));
         assert_eq!(happen(&mut talk, answer()), [answered(id)]);
+    }
+}
+
+#[test]
+fn after_a_stop_no_model_replies_by_itself_until_the_user_does_something() {
+    let (mut talk, ids) = conversation();
+    let server = ids[0];
+    talk.ask_model("ollama/qwen3");
+    talk.update(Change::Permission(server, Permission::Session));
+    let mut next = 0;
+    let mut runs = |talk: &mut Conversation, call: Option<Call>| {
+        next += 1;
+        let question = Question { call, ..sampling() };
+        let asked = talk.update(Change::Desk(server, Event::Asked(next, question)));
+        let effects = asked.expect("it is at a desk").effects;
+        let end = Event::Ended(next, QuestionEnd::Withdrawn);
+        talk.update(Change::Desk(server, end));
+        effects
+            .iter()
+            .any(|effect| matches!(effect, Effect::Run(_)))
+    };
+    let named = || Some(Call::Tool("t".to_owned()));
+    for go_on in [
+        call_of(server),
+        Change::Entered(vec!["/begin t".to_owned()]),
+    ] {
+        talk.update(call_of(server));
+        assert!(runs(&mut talk, named()) && runs(&mut talk, None));
+        talk.update(Change::Ended(server, How::Stopped));
+        assert!(!runs(&mut talk, None) && runs(&mut talk, named()));
+        talk.update(go_on);
+        assert!(runs(&mut talk, None));
     }
 }
 
