@@ -14,6 +14,7 @@ use askback_host::{
     model::{Catalog, Change, Presence},
     page::Style,
     relay::ServerId,
+    tasks::Task,
     text::{Words, given},
     words,
 };
@@ -112,9 +113,23 @@ impl Repl<'_> {
             self.turn_to(at)?;
             self.meet().await?;
         }
+        self.tell_server();
+        Ok(())
+    }
+
+    fn tell_server(&mut self) {
         let name = self.name();
         self.page()
             .say(Style::Plain, words!("You talk to {}.", name));
+    }
+
+    /// Makes the server of a task the current one, because what is shown of the task is the last result there.
+    pub(super) fn turn_to_server_of(&mut self, task: &Task) -> Result<(), Error> {
+        let is_meant = |other: &Other| other.connection.server == task.server;
+        if let Some(at) = self.others.iter().position(is_meant) {
+            self.turn_to(at)?;
+            self.tell_server();
+        }
         Ok(())
     }
 

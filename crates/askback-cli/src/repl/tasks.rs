@@ -122,7 +122,7 @@ impl Repl<'_> {
     ) -> Result<(), Error> {
         match (number, action) {
             (_, Some(TaskAction::Wait { number })) => {
-                self.find_task(number)?;
+                self.turn_to_server_of(&self.find_task(number)?)?;
                 self.wait_for_task(number).await
             }
             (_, Some(TaskAction::Cancel { number })) => {
@@ -217,6 +217,7 @@ impl Repl<'_> {
 
     fn show_task(&mut self, number: u32) -> Result<(), Error> {
         let task = self.find_task(number)?;
+        self.turn_to_server_of(&task)?;
         let begun = self.background.0.get(&number);
         match begun.and_then(|begun| Some((begun.call.clone(), begun.end.clone()?))) {
             Some((call, Ok(received))) => {
@@ -264,12 +265,6 @@ impl Repl<'_> {
             let error = Error::usage(words!("there is no task {}", number));
             error.hint("/tasks lists them.")
         };
-        let task = self.session.tasks().get(number).ok_or_else(none)?;
-        if task.server != self.session.server() {
-            let server = self.name_of(task.server);
-            let error = Error::usage(words!("task {} is one of {}", number, server.clone()));
-            return Err(error.hint(words!("/server {} first.", server)));
-        }
-        Ok(task)
+        self.session.tasks().get(number).ok_or_else(none)
     }
 }

@@ -112,22 +112,31 @@ fn a_task_goes_on_by_itself_asks_and_is_fetched_later() {
 }
 
 #[test]
-fn a_task_is_shown_by_its_own_server() {
-    let run = run(
-        "other",
-        &["open", "--plain", "--all", "--config", "mcp.json"],
+fn a_task_of_another_server_is_shown_and_cancelled() {
+    #[track_caller]
+    fn check(name: &str, lines: &str, printed: &[&str], said: &[&str]) {
+        let run = run(name, &["open", "--plain", "--all", "--config", "mcp.json"]);
+        run.scratch.file("ground.sh", GROUND);
+        run.scratch.file("go", "");
+        let ground = r#"{"command": "sh", "args": ["ground.sh"]}"#;
+        let servers = format!(r#"{{"mcpServers": {{"a": {ground}, "b": {ground}}}}}"#);
+        run.scratch.file("mcp.json", &servers);
+        let ran = run.input(lines).run().expect(0);
+        let ran = printed.iter().fold(ran, |ran, text| ran.prints(text));
+        said.iter().fold(ran, |ran, text| ran.says(text));
+    }
+    check(
+        "other-cancel",
+        "/begin wait\n/server b\n/tasks\n/tasks cancel 1\n/servers\n",
+        &["1  a, at work, "],
+        &["Task 1 is cancelled: | wait", "> b: connected"],
     );
-    run.scratch.file("ground.sh", GROUND);
-    run.scratch.file("go", "");
-    let ground = r#"{"command": "sh", "args": ["ground.sh"]}"#;
-    let servers = format!(r#"{{"mcpServers": {{"a": {ground}, "b": {ground}}}}}"#);
-    run.scratch.file("mcp.json", &servers);
-    let ran = run
-        .input("/begin wait\n/server b\n/tasks\n/tasks 1\n")
-        .run();
-    ran.expect(2)
-        .prints("1  a, at work, ")
-        .says("task 1 is one of a\n  /server a first.");
+    check(
+        "other-wait",
+        "/begin dig\n/server b\n/tasks wait 1\n7\n\n/servers\n",
+        &["7 metres"],
+        &["You talk to b.", "You talk to a.", "> a: connected"],
+    );
 }
 
 #[test]
