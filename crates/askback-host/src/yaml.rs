@@ -61,8 +61,8 @@ pub fn parse<T: DeserializeOwned>(text: &str) -> Result<T, Words> {
         };
         let why = given(with_near_name(reworded(&told)));
         match place(&error) {
-            None | Some((1, 1)) => words!("{} at line 1", why),
             Some((line, _)) if is_around => words!("{}, in the list or map at line {}", why, line),
+            None | Some((1, 1)) => words!("{} at line 1", why),
             Some((line, column)) => words!("{} at line {} column {}", why, line, column),
         }
     })
