@@ -109,6 +109,8 @@ struct Stage {
     playing: PlayerHandle,
     asked: Rc<RefCell<CaseQuestions>>,
     revision: Option<Revision>,
+    /// Whether a request was given up. The server may still ask for it, which the next case would answer.
+    is_given_up: bool,
 }
 
 impl<'b> Runner<'b> {
@@ -187,7 +189,7 @@ impl<'b> Runner<'b> {
             }
         };
         let run = stage.run(planned).await?;
-        match is_fresh || matches!(run.verdict, Verdict::Broken(_)) {
+        match is_fresh || stage.is_given_up || matches!(run.verdict, Verdict::Broken(_)) {
             true => stage.session.close().await,
             false => *shared = Some(stage),
         }
@@ -261,6 +263,7 @@ impl<'b> Runner<'b> {
             playing,
             asked,
             revision: planned.revision,
+            is_given_up: false,
         })
     }
 }
@@ -299,6 +302,7 @@ impl Stage {
             (Ok(Err(error)), _) => CaseEnd::Error(failed(error)),
             (Err(_), under) => CaseEnd::Late(under.unwrap_or(took)),
         };
+        self.is_given_up = matches!(ended, CaseEnd::Late(_));
         let asked = self.asked.borrow_mut().take();
         let brief = ended.brief();
         let verdict = match &ended {

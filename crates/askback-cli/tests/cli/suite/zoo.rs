@@ -353,6 +353,18 @@ FAIL  is silent [2025-11-25]
 }
 
 #[test]
+fn a_question_of_a_case_that_was_given_up_is_not_asked_in_the_next_one() {
+    let cases = "
+cases:
+  - {name: waits, call: ask, answers: [{after: 60s, accept: {food: hay}}], expect: {under: 500ms}}
+  - {name: counts, call: count, expect: {text: '1', questions: 0}}
+";
+    let ran = on_zoo("given-up", &[], cases).expect(1);
+    let lines = lines(&ran);
+    assert_eq!(lines.last(), Some(&"1 passed, 1 failed"), "{lines:?}");
+}
+
+#[test]
 fn what_was_asked_in_a_case_is_set_in_below_it() {
     let cases = "cases: [{name: asks, call: ask}, {name: counts, call: count}]";
     let ran = on_zoo("set-in", &[], cases).expect(1);
