@@ -75,7 +75,7 @@ impl Error {
             put_peer(page, quoted);
         }
         if let Some(result) = &self.result {
-            page.note(Style::Plain, "Its result, as it came:");
+            page.note(Style::Plain, "Its result:");
             put_peer(page, &indented(&text::json(result.as_str())).into());
         }
         for words in &self.hints {
@@ -158,7 +158,7 @@ mod tests {
         let came = "  | the result of the tool `t` does not
   | fit its output schema: total: no
   | number
-  Its result, as it came:
+  Its result:
   | {
   |   \"content\": [],
   |   \"structuredContent\":

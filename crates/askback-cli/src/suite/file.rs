@@ -175,7 +175,7 @@ fn unlike<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Case>, D::Er
 fn cases<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Case>, D::Error> {
     let cases = unlike(deserializer)?;
     match cases.is_empty() {
-        true => Err(D::Error::custom("a suite needs `cases`")),
+        true => Err(D::Error::custom("a suite needs at least one case")),
         false => Ok(cases),
     }
 }
@@ -234,7 +234,7 @@ impl TryFrom<CaseText> for Case {
             }
             (None, None, Some(uri), None) => Action::Read(uri),
             (None, None, None, Some(listed)) => Action::List(listed),
-            _ => return Err("a case needs one of `call`, `prompt`, `read` and `list`"),
+            _ => return Err("a case needs exactly one of `call`, `prompt`, `read` and `list`"),
         };
         Ok(Self {
             name: text.name,
@@ -395,16 +395,16 @@ cases:
     fn a_mistake_is_told_with_its_place() {
         // The members of a case, or a whole suite.
         const MISTAKES: &str = "
-            cases: [] => cases: a suite needs `cases`
+            cases: [] => cases: a suite needs at least one case
             cases: [{call: x}] => cases[0]: `name` is missing
             cases: [{name: ' ', call: x}] => cases[0]: a case needs a `name`
             cases: [{name: a, call: x}, {name: a, call: y}] => cases: cases 1 and 2 are both called `a`
-            fresh: true => cases[0]: a case needs one of `call`, `prompt`, `read` and `list`
-            call: x, read: y => cases[0]: a case needs one of `call`, `prompt`, `read` and `list`
+            fresh: true => cases[0]: a case needs exactly one of `call`, `prompt`, `read` and `list`
+            call: x, read: y => cases[0]: a case needs exactly one of `call`, `prompt`, `read` and `list`
             call: x, call: y => cases[0]: `call` is given twice
             read: x, arguments: {} => cases[0]: `arguments` go with `call` and `prompt`
             call: x, arguments: {n: 1, n: 2} => cases[0].arguments: `n` is given twice
-            call: x, answers: [{when: {}}] => cases[0].answers[0]: a rule needs one of `accept: {field: value}`, `decline: true` and `cancel: true`
+            call: x, answers: [{when: {}}] => cases[0].answers[0]: a rule needs exactly one of `accept: {field: value}`, `decline: true` and `cancel: true`
             call: x, expect: {error: {}, text: a} => cases[0].expect: `error` is expected in place of a result: without `text`, `result`, `structured` and `failed`
             call: x, expect: {structured: {total: 1}} => cases[0].expect.structured.total: `total` is not a place in JSON: write a pointer such as /total
             call: x, expect: {text: {matches: '('}} => cases[0].expect.text.matches: `(` is not a regular expression

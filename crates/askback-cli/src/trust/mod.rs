@@ -424,7 +424,7 @@ mod tests {
             "clientId": "it", "clientSecretEnv": "TOKEN", "issuer": "https://a.test\u{1b}",
         });
         let address = Address {
-            url: "https://b.test/mcp".to_owned(),
+            url: "https://b.test/mcp?team=x&api_key=abc#@c.test\u{1b}".to_owned(),
             headers: pair("X-Key"),
             sign_in: serde_json::from_value(sign_in).expect("it is an entry"),
             ..Address::default()
@@ -432,7 +432,7 @@ mod tests {
         check(
             Reach::Address(address),
             &[
-                "| connect to https://b.test/mcp",
+                "| connect to https://b.test/mcp?team=x&api_key=abc#@c.test<U+001B>",
                 "| and send these headers: X-Key",
                 "| and show the secret in the variable TOKEN to https://a.test",
             ],

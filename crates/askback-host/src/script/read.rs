@@ -57,11 +57,13 @@ impl<const SAMPLING: bool> RuleText<SAMPLING> {
             },
             ((None, None), None, Some(true)) if !SAMPLING => Act::Cancel { expected },
             _ if SAMPLING => {
-                return Err("a sampling rule needs one of `reply: text` and `decline: true`");
+                return Err(
+                    "a sampling rule needs exactly one of `reply: text` and `decline: true`",
+                );
             }
             _ => {
                 return Err(
-                    "a rule needs one of `accept: {field: value}`, `decline: true` and `cancel: true`",
+                    "a rule needs exactly one of `accept: {field: value}`, `decline: true` and `cancel: true`",
                 );
             }
         };

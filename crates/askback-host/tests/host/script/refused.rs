@@ -33,17 +33,22 @@ fn a_wrong_file_is_refused_at_its_line() {
     check(
         "answers:\n  - when: {key: a}",
         "line 2",
-        "a rule needs one of",
+        "a rule needs exactly one of",
     );
     check(
         "answers:\n  - cancel: true\n  - {accept: {}, decline: true}",
         "in the list or map at line 2",
-        "answers[1]: a rule needs one of",
+        "answers[1]: a rule needs exactly one of",
+    );
+    check(
+        "answers:\n  - cancel: true\n\nroots: 3",
+        "in the list or map at line 1",
+        "roots: ",
     );
     check(
         "answers:\n  - decline: false",
         "line 2",
-        "a rule needs one of",
+        "a rule needs exactly one of",
     );
     check("answers:\n  - accept: false", "line 2", "instead");
     check(
@@ -94,7 +99,7 @@ fn a_wrong_file_is_refused_at_its_line() {
     check(
         "sampling:\n  - when: {key: a}",
         "line 2",
-        "a sampling rule needs one of",
+        "a sampling rule needs exactly one of",
     );
     check(
         "sampling:\n  - {when: {mode: url}, reply: x}",
@@ -129,7 +134,7 @@ fn a_wrong_file_is_refused_at_its_line() {
     check(
         "answers:\n  - cancel: true\n    then:\n      - times: 2",
         "line 4",
-        "a rule needs one of",
+        "a rule needs exactly one of",
     );
     check(
         "answers:\n  - when: {mode: url}\n    cancel: true\n    then: [{accept: true}]",
