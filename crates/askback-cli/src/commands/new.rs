@@ -36,14 +36,14 @@ const LONGEST: usize = 64;
 /// Create a server project to start from
 ///
 /// It is a Cargo project in a new folder: a tool that asks, its tests, a suite, an answers file and a CI
-/// file. It builds and its tests pass without changes.
+/// file. With --path, it builds and its tests pass. Without, it builds once askback is published.
 #[derive(Debug, Clone, clap::Args)]
 #[command(after_help = "Example: askback new my-server --path ../askback")]
 pub struct NewArgs {
     /// The name of the project and of its folder: small letters, digits and dashes
     #[arg(value_parser = name)]
     name: String,
-    /// Build with the library in this checkout of askback instead of the published one
+    /// Build with the library in this checkout of askback, because it is not published yet
     #[arg(long, value_name = "DIR")]
     path: Option<PathBuf>,
 }
