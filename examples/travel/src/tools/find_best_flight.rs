@@ -98,7 +98,9 @@ fn by_model(flights: Vec<Flight>, model: &str, advice: String) -> Recommendation
     best.truncate(BEST);
     let chosen_by = match best.len() {
         BEST => format!("the model {model}"),
-        0 => format!("us, by price, time and stops: the model {model} named none of the flights"),
+        0 => format!(
+            "us, by price, time and stops: the reply of the model ({model}) names none of the flights"
+        ),
         named => format!(
             "the model {model}, which named {named} of the flights; the rest by us, by price, \
              time and stops"

@@ -183,7 +183,7 @@ async fn what_the_model_does_not_say_is_filled_in_and_told() {
     assert_eq!(numbers(&result), numbers(&own));
     assert_eq!(
         result["structuredContent"]["chosen_by"],
-        "us, by price, time and stops: the model test-model named none of the flights"
+        "us, by price, time and stops: the reply of the model (test-model) names none of the flights"
     );
 
     let last = numbers(&own)[2];
