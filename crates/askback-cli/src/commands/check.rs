@@ -99,7 +99,7 @@ pub async fn run(mut args: CheckArgs, outcome: &mut Outcome) -> Result<(), Error
     note(words!("Looking at {}…", given(&target.name).short()));
     if !args.quick {
         note(words!(
-            "A small server takes 20 to 50 s, and no check more than about {} minutes. Ctrl-C shows what was found so far.",
+            "A few seconds if the server starts quickly and answers every request, at most about {} minutes. Ctrl-C shows what was found so far.",
             TRIED.as_secs().div_ceil(60)
         ));
     }
@@ -165,7 +165,7 @@ fn misnamed(misnamed: UnknownName) -> Error {
     match misnamed {
         UnknownName::Revision(spoken) => {
             let words = words!(
-                "the server does not speak that revision, but {}",
+                "the server does not speak that revision; it speaks {}",
                 listed(&spoken)
             );
             Error::new(Kind::Protocol, words)

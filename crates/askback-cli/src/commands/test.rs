@@ -112,8 +112,8 @@ pub struct TestArgs {
     /// The file of that report; else the standard output
     #[arg(long, value_name = "FILE", requires = "format")]
     output: Option<PathBuf>,
-    /// Play another client in all cases: a known one, or one without some of what this one can do, such
-    /// as codex, no-url; several with commas between them
+    /// Play another client in all cases: a known client such as codex, or a limit such as no-url;
+    /// several with commas between them
     #[arg(long = "as", value_name = "CLIENT", value_parser = Role::read)]
     role: Option<Role>,
     /// Say what known clients do with the questions of the tools that the suite calls

@@ -114,7 +114,7 @@ pub(super) enum Command {
         #[arg(value_name = "NAME")]
         server: String,
     },
-    /// show questions again, after F8 or /mute
+    /// show questions again, after F8 or /mute in a question
     Unmute,
     /// show the server's instructions for models
     Instructions,

@@ -503,7 +503,7 @@ fn values_are_suggested_as_one_types() {
     terminal.press("Re").until("| Reykjavik");
     terminal.press(DOWN).until("› | Reykjavik").press(ENTER);
     terminal.until("destination* Reykjavik").press(ESC);
-    terminal.until("Press it again").press(ESC);
+    terminal.until("Press Esc again").press(ESC);
     terminal.until("Type to filter").press(CTRL_D);
     assert_eq!(terminal.end(), Some(0));
 }
@@ -692,7 +692,7 @@ fn f2_shows_the_messages_at_a_question_and_keeps_the_form() {
         .until("| asks wishes, state of")
         .until("(x) yes")
         .press(ESC)
-        .until("Press it again")
+        .until("Press Esc again")
         .press(ESC)
         .until("travel> ")
         .press(CTRL_D);

@@ -318,9 +318,12 @@ impl Screen {
                         .is_none_or(|leaves| leaves != key && front.stays) =>
             {
                 self.leaves = Some(key.clone());
-                self.issue = Some(match front.stays && *key == Key::Ctrl('c') {
-                    true => "Press it again to leave. The question stays open.",
-                    false => "Press it again to cancel. What you typed is then lost.",
+                self.issue = Some(match (key, front.stays) {
+                    (Key::Ctrl(_), true) => "Press Ctrl-C again to leave. The question stays open.",
+                    (Key::Ctrl(_), false) => {
+                        "Press Ctrl-C again to cancel. What you typed is then lost."
+                    }
+                    _ => "Press Esc again to cancel. What you typed is then lost.",
                 });
             }
             Key::Esc | Key::Ctrl('c') => return vec![Action::Cancel],

@@ -113,10 +113,7 @@ fn commands_everywhere(front: &Front<'_>) -> Vec<Does> {
         },
     ));
     commands.push(("/more", "show the whole message"));
-    commands.push((
-        "/wire [N]",
-        "show the messages that travelled, or one of them",
-    ));
+    commands.push(("/wire [N]", "show the protocol messages, or one of them"));
     if !ours {
         commands.push(("/mute", "cancel all questions of this server"));
     }
@@ -186,7 +183,7 @@ fn keys_everywhere(front: &Front<'_>) -> Vec<Does> {
         ),
     };
     keys.extend((!front.stays).then_some(cancel));
-    keys.push(("F2", "show the messages that travelled; /wire N shows one"));
+    keys.push(("F2", "show the protocol messages; /wire N shows one"));
     keys.push(("F4", "show the whole message above"));
     if !ours {
         keys.push(("F8", "cancel all questions of this server"));

@@ -451,7 +451,7 @@ fn download(bytes: Bytes, picture: Option<&'static str>) -> Answer {
 fn nothing() -> Answer {
     let said = SaidPage {
         title: "There is nothing here",
-        words: "The link to the page lets one browser in, once, and ends soon. Start askback again for another one.",
+        words: "The link works once, in the first browser that opens it, and for 10 minutes. Start askback again for another one.",
         back: None,
     };
     page(StatusCode::NOT_FOUND, &said)
