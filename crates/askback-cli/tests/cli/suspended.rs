@@ -16,7 +16,10 @@ fn ctrl_z_stops_the_program_and_it_continues_later() {
     terminal.press(ENTER).until("destination* Rome");
     assert!(terminal.is_raw());
     terminal.press("!").until("destination* Rome!");
-    terminal.press("\x1b").until("Press Esc again").press("\x1b");
+    terminal
+        .press("\x1b")
+        .until("Press Esc again")
+        .press("\x1b");
     assert_eq!(terminal.end(), Some(3));
 }
 
