@@ -147,9 +147,7 @@ impl Lists {
         judge(TOOL_CHARACTERS, &mut |name| is_plain(name, "_-."));
         judge(TOOL_UNIQUE, &mut |name| known.insert(name.to_owned()));
         judge(TOOL_NAME, &mut |name| {
-            // A name that is too long or has other characters already breaks a requirement.
-            let is_other = name.is_empty() || name.len() > 128 || !is_plain(name, "_-.");
-            is_other || is_plain(name, "_-") && name.len() <= MODEL_NAME_LEN
+            (1..=MODEL_NAME_LEN).contains(&name.len()) && is_plain(name, "_-")
         });
     }
 

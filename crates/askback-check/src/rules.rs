@@ -275,8 +275,8 @@ rules! {
     ENTRY_SHAPE Any ["entry-shape" Must V24_11..=NOW]
         "The members of what is listed have the types of the schema of the protocol.";
     TOOL_NAME Any ["tool-name" Lint V24_11..=NOW]
-        "The name of a tool is one that the APIs of models take: at most 64 letters, digits, `_` and `-`."
-            => "such a name. Codex 0.73 fails if there is a dot (openai/codex#8174), Claude Code 0.2.103 if the name is longer (anthropics/claude-code#985)";
+        "The name of a tool is one that the APIs of models take: 1 to 64 letters, digits, `_` and `-`."
+            => "such a name. Codex 0.73 fails if there is another character, such as a dot (openai/codex#8174), Claude Code 0.2.103 if the name is longer (anthropics/claude-code#985)";
     SCHEMA_PROPERTIES Any ["schema-properties" Lint V24_11..=NOW]
         "The input schema of a tool has `properties`, if only empty ones."
             => "\"properties\": {}. The API of OpenAI refuses the request (openai/openai-agents-python#454, April 2025)";

@@ -315,6 +315,7 @@ fn what_is_wrong_with_a_server_that_can_be_used_is_told() {
         ("ST-03", json!(["starting up"])),
         ("TO-14", json!(["a b"])),
         ("schema-items", json!(["a b: x"])),
+        ("tool-name", json!(["a b"])),
     ];
     let expected: Vec<(&str, &Value)> = expected.iter().map(|(id, it)| (*id, it)).collect();
     assert_eq!(found, expected);

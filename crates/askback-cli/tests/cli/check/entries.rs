@@ -26,10 +26,17 @@ done
 /// Checks the places of the findings about these tools, prompts, resources and templates.
 #[track_caller]
 fn finds(name: &str, lists: [Value; 4], expected: &[(&str, &str)]) {
+    finds_in("2025-11-25", name, lists, expected);
+}
+
+/// Like [`finds`], for a server of another revision.
+#[track_caller]
+fn finds_in(revision: &str, name: &str, lists: [Value; 4], expected: &[(&str, &str)]) {
     let run = Run::new(&format!("check-entries-{name}"), &["check", "--quick"]);
     let lists = lists.map(|list| list.to_string());
     let lists = lists.each_ref().map(String::as_str);
-    let run = run.and(&["--json", "--", "sh", "-c", LISTS, "sh"]);
+    let server = LISTS.replace("2025-11-25", revision);
+    let run = run.and(&["--json", "--", "sh", "-c", &server, "sh"]);
     let report = run.and(&lists).run().json();
     let mut found = BTreeMap::<_, BTreeSet<_>>::new();
     for finding in report["findings"].as_array().expect("a list") {
@@ -83,16 +90,23 @@ fn entries_with_other_members_than_the_schema_has_are_found() {
 #[test]
 fn names_that_clients_refuse_are_found() {
     let (fits, long) = ("a".repeat(64), "b".repeat(65));
-    let names = [fits.as_str(), "a.b", &long, "a b", "twice", "twice"];
-    let tools = names.map(|name| tool(name, "x", Value::Null));
-    let none = || json!([]);
-    let expected = [
-        ("tool-name", "a.b"),
-        ("tool-name", &long),
+    let refused = ["a.b", long.as_str(), "a b", "a/b", "ä", ""];
+    let names = [&[fits.as_str(), "twice", "twice"][..], &refused].concat();
+    let tools = names.iter().map(|name| tool(name, "x", Value::Null));
+    let tools: Value = tools.collect();
+    let lists = || [tools.clone(), json!([]), json!([]), json!([])];
+    let by_models = refused.map(|name| ("tool-name", name));
+    let by_protocol = [
+        ("TO-12", ""),
         ("TO-14", "a b"),
+        ("TO-14", "a/b"),
+        ("TO-14", "ä"),
         ("TO-16", "twice"),
     ];
-    finds("names", [json!(tools), none(), none(), none()], &expected);
+    let expected = [&by_models[..], &by_protocol].concat();
+    finds("names", lists(), &expected);
+    // Older revisions say nothing about names.
+    finds_in("2025-06-18", "older-names", lists(), &by_models);
 }
 
 #[test]
