@@ -112,6 +112,9 @@ impl Lists {
             let bad = uris.filter(|uri| Url::parse(uri).is_err());
             ledger.judge_places(RESOURCE_URI, bad.map(str::to_owned).collect());
         }
+        if !self.of("prompts").is_empty() || !self.of("resources").is_empty() {
+            self.repeated(ledger);
+        }
     }
 
     fn shapes(&self, ledger: &mut Ledger) {
@@ -149,6 +152,19 @@ impl Lists {
         judge(TOOL_NAME, &mut |name| {
             (1..=MODEL_NAME_LEN).contains(&name.len()) && is_plain(name, "_-")
         });
+    }
+
+    /// Each revision says that the name of a prompt and the URI of a resource are unique.
+    fn repeated(&self, ledger: &mut Ledger) {
+        let (mut known, mut places) = (BTreeSet::new(), Vec::new());
+        for (member, key) in [("prompts", "name"), ("resources", "uri")] {
+            for id in self.of(member).iter().filter_map(|it| it[key].as_str()) {
+                if !known.insert((member, id)) {
+                    places.push(clipped(id, NAME_BYTES));
+                }
+            }
+        }
+        ledger.judge_places(ENTRY_UNIQUE, places);
     }
 
     fn headers(&self, ledger: &mut Ledger) {

@@ -162,7 +162,9 @@ rules! {
     TOOL_LENGTH Any ["TO-12" Should V25_11..=NOW] "The name of a tool has 1 to 128 characters.";
     TOOL_CHARACTERS Any ["TO-14" Should V25_11..=NOW]
         "The name of a tool holds letters, digits, underscores, hyphens and dots alone.";
-    TOOL_UNIQUE Any ["TO-16" Should V25_11..=NOW] "No two tools have the same name.";
+    TOOL_UNIQUE Any ["TO-16" Should V25_11..=NOW, "tool-unique" Should V24_11..=V25_06]
+        "No two tools have the same name."
+            => "another name for one of them. The API of Claude refuses the request (baguskto/threads-mcp#2, February 2026)";
     ARGUMENTS Any ["TO-35" Must V24_11..=NOW]
         "A tool that does not exist, or lacks a required argument, is not called with success."
             => "an error, or a result with `isError`";
@@ -274,6 +276,8 @@ rules! {
     "nothing here led to it":
     ENTRY_SHAPE Any ["entry-shape" Must V24_11..=NOW]
         "The members of what is listed have the types of the schema of the protocol.";
+    ENTRY_UNIQUE Any ["entry-unique" Should V24_11..=NOW]
+        "No two prompts have the same name, and no two resources the same URI.";
     TOOL_NAME Any ["tool-name" Lint V24_11..=NOW]
         "The name of a tool is one that the APIs of models take: 1 to 64 letters, digits, `_` and `-`."
             => "such a name. Codex 0.73 fails if there is another character, such as a dot (openai/codex#8174), Claude Code 0.2.103 if the name is longer (anthropics/claude-code#985)";

@@ -105,8 +105,19 @@ fn names_that_clients_refuse_are_found() {
     ];
     let expected = [&by_models[..], &by_protocol].concat();
     finds("names", lists(), &expected);
-    // Older revisions say nothing about names.
-    finds_in("2025-06-18", "older-names", lists(), &by_models);
+    // Older revisions only say that a name is unique.
+    let expected = [&by_models[..], &[("tool-unique", "twice")]].concat();
+    finds_in("2025-06-18", "older-names", lists(), &expected);
+}
+
+#[test]
+fn prompts_and_resources_that_are_listed_twice_are_found() {
+    let prompts = ["p", "p", "a://c"].map(|name| json!({"name": name}));
+    let resources = ["a://b", "a://b", "a://c"].map(|uri| json!({"uri": uri, "name": "r"}));
+    let lists = || [json!([]), json!(prompts), json!(resources), json!([])];
+    let expected = [("entry-unique", "p"), ("entry-unique", "a://b")];
+    finds("twice", lists(), &expected);
+    finds_in("2024-11-05", "older-twice", lists(), &expected);
 }
 
 #[test]
