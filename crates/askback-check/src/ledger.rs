@@ -108,6 +108,12 @@ impl Ledger {
         self.put(rule, is_kept, rule.wanted, "", String::new(), places);
     }
 
+    /// Records the faults of an answer that break a rule. Without faults, the rule was kept.
+    pub(crate) fn judge_faults(&mut self, rule: Rule, seen: &Reply, faults: Vec<String>) {
+        let is_kept = faults.is_empty();
+        self.put(rule, is_kept, rule.wanted, &seen.sent, seen.shown(), faults);
+    }
+
     fn note_departure(&mut self, seen: &Reply) {
         if !self.is_away && self.departures.len() < MAX_DEPARTURES {
             self.is_away = true;

@@ -222,6 +222,9 @@ rules! {
     QUIET_LOG Any ["LO-03" Must V26_07..=NOW] "A request without a log level brings no log messages.";
     PROGRESS_TOKEN Any ["PO-07" Must V24_11..=NOW] "Progress names the token of the request.";
     PROGRESS_RISES Any ["PO-04" Must V24_11..=NOW] "Progress rises with each notification.";
+    RESULT_SHAPE Any ["result-shape" Must V24_11..=NOW]
+        "The result of a tool has the members and the blocks of the schema of the protocol."
+            => "`content`, a list of blocks of the schema, and `isError`, if it is there, as a boolean";
     STRUCTURED_TEXT Any ["TO-31" Should V25_06..=NOW]
         "Structured content comes with a text that says the same." => "a block of text";
     FORM_SHAPE Any ["EL-12" Must V25_11..=NOW] "A form has a schema." => "`message` and `requestedSchema`";

@@ -6,8 +6,9 @@ use askback::{
     Revision,
     internal::jsonrpc::{INVALID_PARAMS, METHOD_NOT_FOUND},
     protocol::{
-        RawObject,
+        CallToolResult, RawObject,
         codes::{MISSING_CAPABILITY, RESOURCE_NOT_FOUND},
+        reason,
     },
 };
 use serde_json::{Map, Value, json};
@@ -16,7 +17,7 @@ use super::{Conversation, NOBODY, Trials, asked_everything};
 use crate::{
     NamedTool, UnknownName,
     listed::{Lists, MEMBERS, mirrored},
-    probe::{ENTRIES, PAGES, ProbeRequest, Reply, Wait, is_question},
+    probe::{ENTRIES, LINES, PAGES, ProbeRequest, Reply, Wait, is_question},
     rules::*,
 };
 
@@ -252,7 +253,32 @@ impl Conversation<'_> {
                 sent = sent.header(name, Some(&value));
             }
         }
-        self.send(sent).await
+        let seen = self.send(sent).await;
+        // Another rule says what is answered for a tool that does not exist.
+        if !self.tool(&tool.name).is_null() {
+            self.shape(&seen);
+        }
+        seen
+    }
+
+    /// Judges what our client cannot read of a result. Questions and tasks have other members.
+    fn shape(&mut self, seen: &Reply) {
+        let result = seen.answer.as_ref().and_then(|it| it.get("result"));
+        let is_over = |it: &&Value| {
+            let is_complete = matches!(it["resultType"].as_str(), None | Some("complete"));
+            is_complete && !it["task"].is_object()
+        };
+        let Some(result) = result.filter(is_over) else {
+            return;
+        };
+        let faults = match CallToolResult::from_text(&result.to_string()) {
+            Ok(read) => {
+                let faults = read.left_out.iter().take(LINES);
+                faults.map(ToString::to_string).collect()
+            }
+            Err(error) => vec![reason(&error)],
+        };
+        self.ledger.judge_faults(RESULT_SHAPE, seen, faults);
     }
 
     fn structured(&mut self, seen: &Reply, schema: &Value) {

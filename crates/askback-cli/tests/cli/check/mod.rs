@@ -18,6 +18,8 @@ mod logs;
 #[cfg(unix)]
 mod proxied;
 #[cfg(unix)]
+mod results;
+#[cfg(unix)]
 mod skills;
 #[cfg(unix)]
 mod untried;
