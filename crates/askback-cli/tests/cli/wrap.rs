@@ -469,3 +469,19 @@ fn a_person_is_told_why_a_question_went_away() {
     terminal.press(CTRL_C);
     assert_eq!(terminal.ended(), Some(0));
 }
+
+#[test]
+fn a_person_is_told_that_the_client_of_a_call_that_was_given_back_has_gone() {
+    let scratch = Scratch::new("wrap-gone");
+    let folder = asks(&scratch);
+    let options = ["--asks", &folder, "--show=none", "--hold=1"];
+    let mut client = Client::of_travel(&scratch, "2025-11-25", &options, &json!({}));
+    let mut terminal = answering(&scratch, &folder);
+    let said = client.book();
+    assert!(said.contains("Call `book_holiday` again"), "{said}");
+    terminal.until("for 3000 USD.");
+    client.end();
+    terminal.until("The program ended before its question was answered.");
+    terminal.press(CTRL_C);
+    assert_eq!(terminal.ended(), Some(0));
+}

@@ -183,7 +183,11 @@ impl HeldCalls {
     pub(super) fn end(&self) {
         let held = mem::take(&mut self.0.lock().held);
         for call in held.into_values() {
-            call.withdrawal.set(WithdrawalReason::ClientGone);
+            let is_given_back = call.state.lock().given_back.is_some();
+            call.withdrawal.set(match is_given_back {
+                true => WithdrawalReason::ClientGone,
+                false => WithdrawalReason::CallCancelled,
+            });
             call.abort();
         }
     }

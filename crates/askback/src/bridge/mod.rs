@@ -304,7 +304,7 @@ impl Bridge {
             client.info.clone(),
             self.limits.asking.clone(),
         ));
-        let _ending = EndCalls(Arc::clone(&session));
+        let ending = EndCalls(Arc::clone(&session));
         let (mut kept, mut replaced) = (Vec::new(), None);
         let connected = {
             let mut connecting = pin!(self.connect_first(&client, &session));
@@ -354,6 +354,8 @@ impl Bridge {
             }
             Err(error) => refuse(channel, &client, &error).await,
         };
+        // The end of the connection to the server would withdraw the questions without a reason.
+        drop(ending);
         upstream.close().await;
         if let Some(older) = older {
             older.close().await;
