@@ -192,14 +192,15 @@ impl HeldCalls {
         }
     }
 
-    /// Returns why the questions of a call were withdrawn. If the call is not known, it must be the only
-    /// one; among several calls the reason stays unknown.
+    /// Returns why the questions of a call were withdrawn. If the call is not known, any of them may have asked.
     pub(super) fn withdrawal(&self, call: Option<&Arc<HeldCall>>) -> Withdrawal {
-        let calls = self.0.lock();
-        let mut held = calls.held.values();
-        let only = held.next().filter(|_| held.next().is_none());
-        let call = call.or(only);
-        call.map(|call| call.withdrawal.clone()).unwrap_or_default()
+        match call {
+            Some(call) => call.withdrawal.clone(),
+            None => {
+                let calls = self.0.lock();
+                Withdrawal::of_any(calls.held.values().map(|call| call.withdrawal.clone()))
+            }
+        }
     }
 
     /// Waits until a call that was given back has expired, because the client did not repeat it in

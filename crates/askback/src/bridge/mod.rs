@@ -96,7 +96,14 @@ pub trait Answers: Send + Sync + 'static {
 
 /// Receives the reason when a question is withdrawn.
 #[derive(Debug, Clone, Default)]
-pub struct Withdrawal(Arc<OnceLock<WithdrawalReason>>);
+pub struct Withdrawal(Arc<WithdrawalState>);
+
+#[derive(Debug, Default)]
+struct WithdrawalState {
+    reason: OnceLock<WithdrawalReason>,
+    /// The calls one of which asks, if the server does not say which.
+    calls: Vec<Withdrawal>,
+}
 
 /// Why a question was withdrawn although the server did not withdraw it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -110,14 +117,23 @@ pub enum WithdrawalReason {
 }
 
 impl Withdrawal {
-    /// Returns the reason. `None` if the question was not withdrawn, if the server withdrew it, or if its call is not known.
+    fn of_any(calls: impl Iterator<Item = Self>) -> Self {
+        Self(Arc::new(WithdrawalState {
+            reason: OnceLock::new(),
+            calls: calls.collect(),
+        }))
+    }
+
+    /// Returns the reason. `None` if the question was not withdrawn, or if the server withdrew it. If the server does not
+    /// say which of several calls asks, the reason of any of them counts.
     pub fn reason(&self) -> Option<WithdrawalReason> {
-        self.0.get().copied()
+        let of_any = || self.0.calls.iter().find_map(Self::reason);
+        self.0.reason.get().copied().or_else(of_any)
     }
 
     fn set(&self, reason: WithdrawalReason) {
         // The first reason is the cause of the others.
-        let _ = self.0.set(reason);
+        let _ = self.0.reason.set(reason);
     }
 }
 

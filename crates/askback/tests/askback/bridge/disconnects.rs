@@ -721,6 +721,30 @@ async fn a_side_that_disconnects_at_any_message_ends_the_call_at_the_other() {
     assert!(failed.is_empty(), "{failed:#?}");
 }
 
+/// Such a server does not say which of its calls asks.
+#[tokio::test(start_paused = true)]
+async fn a_server_of_two_calls_did_not_withdraw_the_question_of_a_client_that_ends() {
+    let mut scene = Scene::open(Case {
+        client: Revision::LATEST_LEGACY,
+        server: Revision::LATEST_LEGACY,
+        asks_here: true,
+        holds: true,
+        last: Arrow::ForwardedQuestion,
+        client_ends: true,
+    })
+    .await;
+    scene.go(Arrow::Call).await;
+    scene.go(Arrow::ForwardedCall).await;
+    scene.call_again(None).await;
+    scene.go(Arrow::ForwardedCall).await;
+    scene.go(Arrow::Question).await;
+    scene.go(Arrow::ForwardedQuestion).await;
+    drop(scene.client);
+    let question = scene.question.expect("the server asks");
+    let why = question.withdrawn().await;
+    assert_eq!(why, Some(WithdrawalReason::CallCancelled));
+}
+
 async fn run(case: Case) {
     let mut scene = Scene::open(case).await;
     for arrow in case.arrows() {
