@@ -183,7 +183,10 @@ impl Screen {
                 Did::Interrupt
             }
             (None, None) => {
-                self.home.press_ahead(talk, key);
+                // A front end that only waits for questions never takes a line.
+                if talk.waits_for_server() {
+                    self.home.press_ahead(talk, key);
+                }
                 Did::Action(Vec::new())
             }
         };

@@ -929,6 +929,21 @@ fn ctrl_c_clears_what_is_typed_before_it_stops_a_call() {
 }
 
 #[test]
+fn nothing_is_typed_where_only_questions_are_answered() {
+    let mut seat = Seat::new(80);
+    seat.talk.wait_for_questions();
+    for key in "/help\n".chars() {
+        seat.press(&match key {
+            '\n' => Key::Enter,
+            key => Key::Char(key),
+        });
+    }
+    assert_eq!((seat.look(), &*seat.log), (String::new(), ""));
+    seat.press(&Key::Ctrl('c'));
+    assert_eq!(seat.log, "= Interrupt\n");
+}
+
+#[test]
 fn ctrl_c_over_a_filled_form_leaves_a_question_that_stays() {
     let mut seat = Seat::new(80);
     let desk = Desk::new(travel(), None, None, Limits::default());
