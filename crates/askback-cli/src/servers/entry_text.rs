@@ -88,18 +88,37 @@ impl Format {
         Ok(format!("{mark}{edited}"))
     }
 
-    /// Restores the entry that is at a path in `before`, an earlier text of the file.
+    /// Restores the entry that is at a path in `before`, an earlier text of the file: byte for byte, unless the entry was
+    /// formatted anew since it was changed.
     pub fn restore(self, text: &str, path: &[String], before: &str) -> Result<String, Unreadable> {
-        let entry = |text| at(&self.read(text).ok()?, path).cloned();
+        let entry = |text: &str| at(&self.read(text).ok()?, path).cloned();
         let lacks = || unreadable("the backup has no such entry");
         let [now, then] = [entry(text), entry(before)];
         let (now, then) = (now.ok_or_else(lacks)?, then.ok_or_else(lacks)?);
-        match self.change(before, path, &now) {
-            // Nothing else has changed.
-            Ok(changed) if changed == text => Ok(before.to_owned()),
-            _ => self.change(text, path, &then),
+        if let Ok(changed) = self.change(before, path, &now) {
+            let (of_then, of_now) = difference(before, &changed);
+            for (start, _) in text.match_indices(of_now) {
+                let end = start.saturating_add(of_now.len());
+                let restored = [&text[..start], of_then, &text[end..]].concat();
+                if entry(&restored).as_ref() == Some(&then) {
+                    return Ok(restored);
+                }
+            }
         }
+        self.change(text, path, &then)
     }
+}
+
+/// Returns the parts of two texts between their common beginning and their common end.
+fn difference<'a>(one: &'a str, other: &'a str) -> (&'a str, &'a str) {
+    let same = |(one, other): &(char, char)| one == other;
+    let begin = one.chars().zip(other.chars()).take_while(same);
+    let begin = begin.map(|(c, _)| c.len_utf8()).sum::<usize>();
+    let (one, other) = (&one[begin..], &other[begin..]);
+    let end = one.chars().rev().zip(other.chars().rev()).take_while(same);
+    let end = end.map(|(c, _)| c.len_utf8()).sum::<usize>();
+    let until = |text: &'a str| &text[..text.len().saturating_sub(end)];
+    (until(one), until(other))
 }
 
 fn unreadable(why: &str) -> Unreadable {

@@ -442,6 +442,15 @@ fn an_entry_of_each_client_is_wrapped_once_and_put_back() {
             .permissions();
         assert_eq!(mode.mode() & 0o777, 0o640);
         assert_eq!(machine.files(path), files);
+        // With another change in the file.
+        machine.run(&["--in", client, server], 0);
+        let comment = match path.contains(".json") {
+            true => "\n// later\n",
+            false => "\n# later\n",
+        };
+        machine.write(path, &(wrapped + comment));
+        machine.run(&["--in", client, server, "--undo"], 0);
+        assert_eq!(machine.read(path), before + comment, "{client} {server}");
         machine.says(
             &["--in", client, "--undo", server],
             0,
@@ -453,11 +462,11 @@ fn an_entry_of_each_client_is_wrapped_once_and_put_back() {
 /// Later changes of the user are kept. A symbolic link stays a link.
 #[test]
 fn only_the_entry_is_put_back() {
+    const FAR: &str =
+        r#"{"type": "http", "url": "https://far.test/mcp", "headers": {"B": "1", "A": "2"}}"#;
     let machine = Machine::new("only");
     let text = |travel: &str, theme: &str| {
-        format!(
-            "{{\n  // {theme}\n  \"mcpServers\": {{\"travel\": {travel}, \"b\": {{\"command\": \"b\"}}}}\n}}\n"
-        )
+        format!("{{\n  // {theme}\n  \"mcpServers\": {{\"travel\": {travel}, \"b\": {FAR}}}\n}}\n")
     };
     let entry = r#"{"args": ["a"] /* kept */, "command": "npx"}"#;
     machine.write("dotfiles/mcp.json", &text(entry, "dark"));
@@ -481,9 +490,8 @@ fn only_the_entry_is_put_back() {
             &["Start Cursor again."],
         );
     }
-    let words = |text: String| text.split_whitespace().collect::<String>();
     let restored = machine.read("dotfiles/mcp.json");
-    assert_eq!(words(restored), words(text(entry, "light")));
+    assert_eq!(restored, text(entry, "light"));
     assert!(link.is_symlink());
     // Without a backup, the original entry is unknown.
     machine.write("dotfiles/mcp.json", &wrapped);
