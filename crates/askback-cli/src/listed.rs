@@ -280,16 +280,18 @@ fn withheld(document: &Document) -> Vec<String> {
 
 /// The error for a name in a text that has no value here. `a_text` describes the text, such as "a header".
 pub fn missing(a_text: &'static str, missing: Missing) -> Error {
+    let unset = |name: String| {
+        let words = words!(
+            "{} takes a value from this variable, which is not set:",
+            a_text
+        );
+        Error::usage(words).quoting(name)
+    };
     match missing {
         Missing::Variable(name) => {
-            let words = words!(
-                "{} takes a value from this variable, which is not set:",
-                a_text
-            );
-            Error::usage(words)
-                .quoting(name)
-                .hint("Set it where you run askback, or write a default: ${NAME:-default}.")
+            unset(name).hint("Set it where you run askback, or write a default: ${NAME:-default}.")
         }
+        Missing::Input(name) => unset(name).hint("Set it where you run askback."),
         Missing::Room => Error::usage("with the values of its variables, it is larger than 1 MiB"),
         Missing::Folder(name) => {
             let name = words!("there is no folder for the name `{}` here", name);
@@ -465,7 +467,7 @@ mod tests {
             {"command": "${ASKBACK_TEST_UNSET}"} => ASKBACK_TEST_UNSET
             {"command": "x", "args": ["${NOT_SET}"]} => is not set:¶  Set it
             {"command": "x", "args": ["${NOT_SET}"]} => ¶NOT_SET
-            {"command": "x", "args": ["${input:not-set}"]} => ¶NOT_SET
+            {"command": "x", "args": ["${input:not-set}"]} => Set it where you run askback.¶NOT_SET
             {"url": "${PATH}"} => not the address of a server:
             {"url": "https://a.test/", "type": "stdio"} => has no `command` and no `url`
             {"command": "x", "type": "http"} => has no `command` and no `url`

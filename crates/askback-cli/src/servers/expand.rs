@@ -1,7 +1,6 @@
 //! Variables in configuration values: `${VAR}`, `${VAR:-default}`, `${env:VAR}`, and the variables of editors.
 
 use std::{
-    borrow::Cow,
     collections::BTreeSet,
     env,
     path::{MAIN_SEPARATOR_STR, Path},
@@ -27,6 +26,8 @@ pub struct Names {
 #[derive(Debug, PartialEq, Eq)]
 pub enum Missing {
     Variable(String),
+    /// The variable of an input, which has no default.
+    Input(String),
     /// The file belongs to no project, or the user has no folder.
     Folder(&'static str),
     /// With the value, the entry would be too long.
@@ -40,7 +41,9 @@ const MOST: usize = 1 << 20;
 pub(super) enum Part<'a> {
     Plain(&'a str),
     /// An environment variable, and its default.
-    Variable(Cow<'a, str>, Option<&'a str>),
+    Variable(&'a str, Option<&'a str>),
+    /// The environment variable for an input, which an editor asks its user for.
+    Input(String),
     /// A folder or a separator that editors define.
     Known(&'static str),
     /// A name in braces that only another client may know.
@@ -59,8 +62,9 @@ impl Names {
         let _ = walk(&mut server.clone(), &mut |text| {
             for part in parts(text) {
                 match part {
-                    Part::Variable(name, None) => names.variables.insert(name.into_owned()),
-                    Part::Variable(name, Some(_)) => names.optional.insert(name.into_owned()),
+                    Part::Variable(name, None) => names.variables.insert(name.to_owned()),
+                    Part::Variable(name, Some(_)) => names.optional.insert(name.to_owned()),
+                    Part::Input(name) => names.variables.insert(name),
                     Part::Unknown(name) => names.unknown.insert(name.to_owned()),
                     Part::Plain(_) | Part::Known(_) => continue,
                 };
@@ -113,7 +117,7 @@ fn filled(
         match part {
             Part::Plain(plain) | Part::Unknown(plain) => filled.push_str(plain),
             Part::Variable(name, default) => {
-                let value = variable(&name);
+                let value = variable(name);
                 // As in a shell, a default also replaces an empty variable.
                 let value = match default {
                     Some(default) => value
@@ -121,8 +125,12 @@ fn filled(
                         .or_else(|| Some(default.to_owned())),
                     None => value,
                 };
-                let missing = || Missing::Variable(name.into_owned());
+                let missing = || Missing::Variable(name.to_owned());
                 filled.push_str(&value.ok_or_else(missing)?);
+            }
+            Part::Input(name) => {
+                let value = variable(&name);
+                filled.push_str(&value.ok_or(Missing::Input(name))?);
             }
             Part::Known(SEPARATOR) => filled.push_str(MAIN_SEPARATOR_STR),
             Part::Known(name) => {
@@ -187,18 +195,18 @@ fn named<'a>(whole: &'a str, name: &'a str) -> Option<Part<'a>> {
     }
     if let Some((name, default)) = name.split_once(":-") {
         let name = name.strip_prefix("env:").unwrap_or(name);
-        return is_variable(name).then_some(Part::Variable(name.into(), Some(default)));
+        return is_variable(name).then_some(Part::Variable(name, Some(default)));
     }
     match name.split_once(':') {
-        Some(("env", name)) if is_variable(name) => Some(Part::Variable(name.into(), None)),
-        Some(("input", id)) if !id.is_empty() => Some(Part::Variable(of_input(id).into(), None)),
+        Some(("env", name)) if is_variable(name) => Some(Part::Variable(name, None)),
+        Some(("input", id)) if !id.is_empty() => Some(Part::Input(of_input(id))),
         Some((kind, rest)) if is_variable(kind) && is_word(rest) => Some(Part::Unknown(whole)),
         Some(_) => None,
-        None => is_variable(name).then_some(Part::Variable(name.into(), None)),
+        None => is_variable(name).then_some(Part::Variable(name, None)),
     }
 }
 
-/// The environment variable for an input, which an editor asks its user for: `API_KEY` for `api-key`.
+/// The environment variable for an input: `API_KEY` for `api-key`.
 fn of_input(id: &str) -> String {
     id.replace(|c: char| !c.is_ascii_alphanumeric(), "_")
         .to_ascii_uppercase()
@@ -278,7 +286,7 @@ mod tests {
         }
         check("${B}", Missing::Variable("B".to_owned()));
         check("${env:B}", Missing::Variable("B".to_owned()));
-        check("${input:other}", Missing::Variable("OTHER".to_owned()));
+        check("${input:other}", Missing::Input("OTHER".to_owned()));
         check("${workspaceFolder}", Missing::Folder(WORKSPACE));
     }
 

@@ -44,7 +44,7 @@ fn literal(text: &str) -> String {
     let parts = parts(text).into_iter().map(|part| match part {
         Part::Plain(text) | Part::Unknown(text) => text.to_owned(),
         Part::Variable(name, Some(default)) if !default.is_empty() => format!("{name}:-{default}"),
-        Part::Variable(..) | Part::Known(_) => String::new(),
+        Part::Variable(..) | Part::Input(_) | Part::Known(_) => String::new(),
     });
     parts.collect()
 }
