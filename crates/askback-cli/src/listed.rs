@@ -225,7 +225,11 @@ impl ListedServer {
         let json = json!({"mcpServers": {&self.name: server}}).to_string();
         let file = ServersFile::parse(&json, &self.folder).map_err(unusable)?;
         let own: OwnMembers = file.read_entry(&self.name).map_err(unusable)?;
-        Ok(match file.server(&self.name).map_err(unusable)? {
+        let entry = file.server(&self.name).map_err(|error| match error {
+            ServersFileError::Unreachable(name) => unreachable_server(&name, server),
+            error => unusable(error),
+        })?;
+        Ok(match entry {
             ServerEntry::Command(ServerCommand {
                 program,
                 args,
@@ -251,15 +255,19 @@ impl ListedServer {
 
 /// Removes the member that does not belong to the server's type.
 fn of_type(mut server: Value) -> Value {
-    let kind = server["type"].as_str();
-    let reached = TYPES.iter().find(|(known, _)| kind == Some(*known));
-    if let (Some((_, by)), Value::Object(members)) = (reached, &mut server) {
-        members.remove(match *by {
+    if let (Some(by), Value::Object(members)) = (required_by_type(&server), &mut server) {
+        members.remove(match by {
             "command" => "url",
             _ => "command",
         });
     }
     server
+}
+
+fn required_by_type(server: &Value) -> Option<&'static str> {
+    let kind = server["type"].as_str();
+    let (_, by) = *TYPES.iter().find(|(known, _)| kind == Some(*known))?;
+    Some(by)
 }
 
 /// Reads the settings of a sign-in. A member that is `null` or `""` counts as absent.
@@ -316,13 +324,22 @@ fn unusable(error: ServersFileError) -> Error {
             given(name)
         ))
         .quoting(why),
-        ServersFileError::Unreachable(name) => Error::usage(words!(
-            "server `{}` has no `command` and no `url`",
-            given(name)
-        ))
-        .hint("Write \"command\": \"python3\", \"args\": [\"server.py\"], or \"url\": \"https://example.com/mcp\"."),
         other => Error::usage("the file of servers cannot be used:").quoting(other.to_string()),
     }
+}
+
+/// The error for a server without the member that says how it is reached.
+fn unreachable_server(name: &str, server: &Value) -> Error {
+    let name = given(name);
+    let error = match required_by_type(server) {
+        Some(by) => words!(
+            "server `{}` has no `{}`, which its `type` requires",
+            name,
+            by
+        ),
+        None => words!("server `{}` has no `command` and no `url`", name),
+    };
+    Error::usage(error).hint("Write \"command\": \"python3\", \"args\": [\"server.py\"], or \"url\": \"https://example.com/mcp\".")
 }
 
 #[cfg(test)]
@@ -469,8 +486,9 @@ mod tests {
             {"command": "x", "args": ["${NOT_SET}"]} => ¶NOT_SET
             {"command": "x", "args": ["${input:not-set}"]} => Set it where you run askback.¶NOT_SET
             {"url": "${PATH}"} => not the address of a server:
-            {"url": "https://a.test/", "type": "stdio"} => has no `command` and no `url`
-            {"command": "x", "type": "http"} => has no `command` and no `url`
+            {"type": "other"} => has no `command` and no `url`
+            {"url": "https://a.test/", "type": "stdio"} => has no `command`, which its `type` requires
+            {"command": "x", "type": "http"} => has no `url`, which its `type` requires
             {"command": "x", "args": ["${ASKBACK_CLIENT_SECRET}"]} => holds a secret of askback:
             {"command": "x", "args": ["${PWD}"]} => holds a secret of askback:
             {"command": "x", "args": ["${pwd:-x}"]} => holds a secret of askback:
