@@ -2,7 +2,7 @@
 
 use std::{
     ffi::OsStr,
-    path::{Path, PathBuf},
+    path::{Component, Path, PathBuf},
 };
 
 use askback_host::{page::out, text::given, text_file, words};
@@ -348,6 +348,10 @@ impl ServerFile {
         // A program is resolved relative to the folder in which it starts.
         let whole = std::path::absolute(&self.path).unwrap_or_else(|_| self.path.clone());
         let folder = whole.parent().unwrap_or(Path::new(""));
+        // `..` has no name, and may lead out of a symbolic link.
+        let resolved = folder.components().any(|it| it == Component::ParentDir);
+        let resolved = resolved.then(|| folder.canonicalize().ok()).flatten();
+        let folder = resolved.as_deref().unwrap_or(folder);
         // Clients start a server in the project folder, not in their own folder inside it.
         let is_of_client = folder
             .file_name()

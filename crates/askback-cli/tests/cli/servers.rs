@@ -81,6 +81,25 @@ fn values_of_variables_are_given_and_not_shown() {
 }
 
 #[test]
+fn the_folder_of_a_project_is_the_same_by_any_path() {
+    let text = r#"{"mcpServers": {"s": {"command": "sh", "args": ["-c", "echo '${workspaceFolder} ${workspaceFolderBasename}' > given"]}}}"#;
+    let place = Place::new("folder", text);
+    fs::create_dir(place.0.path("sub")).expect("there is room");
+    let folder = PathBuf::from(place.file());
+    let folder = folder.parent().expect("it is in a folder");
+    let folder = folder.canonicalize().expect("it is there");
+    let name = folder.file_name().expect("it has a name").to_string_lossy();
+    let expected = format!("{} {name}\n", folder.display());
+    let whole = folder.join("mcp.json").display().to_string();
+    for path in ["mcp.json", "./mcp.json", "sub/../mcp.json", &whole] {
+        let (exit, stderr) = place.run(&["list", "--all", "--server", "s", "--config", path]);
+        assert_eq!(exit, Some(4), "{stderr}");
+        let given = fs::read_to_string(place.given()).expect("it ran");
+        assert_eq!(given, expected, "{path}");
+    }
+}
+
+#[test]
 fn the_servers_of_a_file_are_listed_if_the_command_names_none() {
     let place = Place::new("unnamed", FILE);
     let (exit, stderr) = place.run(&["open"]);
