@@ -221,15 +221,28 @@ fn configure(args: &WrapArgs, outcome: &mut Outcome) -> Option<Result<(), Error>
         return Some(doctor::run(args.client, outcome));
     }
     Some(match (args.client, &args.entry) {
-        (None, None) => return None,
+        (None, None) => {
+            let target = &args.target;
+            if target.is_named() || target.config.is_some() || target.from.is_some() {
+                return None;
+            }
+            Err(Error::usage("no server is named")
+                .hint("Write the command of the server after --: -- my-server --its-option")
+                .hint("A server at a URL: --url https://example.com/mcp")
+                .hint("A server in the file of a client: --in CLIENT NAME"))
+        }
         (None, Some(word)) => {
             let error = words!("no client is named for the server {}", given(word));
-            Err(Error::usage(error)
-                .hint("Write askback wrap --in CLIENT NAME.")
-                .hint(words!(
+            let option = match word.contains("://") {
+                true => words!("A server at a URL: --url {}", given(word)),
+                false => words!(
                     "A command that starts a server comes after --: -- {}",
                     given(word)
-                )))
+                ),
+            };
+            Err(Error::usage(error)
+                .hint("Write askback wrap --in CLIENT NAME.")
+                .hint(option))
         }
         (Some(client), None) => {
             let error = words!("no server of {} is named", client.title());

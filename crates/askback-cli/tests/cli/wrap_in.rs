@@ -616,6 +616,10 @@ fn a_file_that_cannot_be_changed_is_left_alone() {
         &["no server of Cursor is named", "--doctor --in cursor"],
     );
     machine.says(&["travel"], 2, &["no client is named", "-- travel"]);
+    let url = "https://far.test/mcp";
+    machine.says(&[url], 2, &["no client is named", ": --url https://far"]);
+    let hints = [": -- my-server", ": --url https", ": --in CLIENT NAME"];
+    machine.says(&[], 2, &[&["no server is named"][..], &hints].concat());
     let words = ["--url", "http://127.0.0.1:9/mcp", "--header-env", "NOT_SET"];
     machine.says(&words, 2, &["which is not set", "NOT_SET"]);
 }
