@@ -252,11 +252,14 @@ fn configure(args: &WrapArgs, outcome: &mut Outcome) -> Option<Result<(), Error>
             )))
         }
         (Some(client), Some(name)) if args.undo => install::undo(client, name),
-        (Some(client), Some(name)) => {
-            let options = args.options.command_line();
-            options.and_then(|options| install::install(client, name, &options))
-        }
+        (Some(client), Some(name)) => wrap_entry(client, name, args.options.clone()),
     })
+}
+
+fn wrap_entry(client: &'static KnownClient, name: &str, options: Options) -> Result<(), Error> {
+    let words = options.command_line()?;
+    let show = options.or(policy::options(None, name)?).show;
+    install::install(client, name, &words, show.unwrap_or(Show::Browser))
 }
 
 /// Adds the headers in these variables. Other users can read a command line.

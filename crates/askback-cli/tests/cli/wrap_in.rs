@@ -524,6 +524,27 @@ fn options_of_the_command_are_in_the_entry() {
 }
 
 #[test]
+fn what_a_question_does_is_what_was_chosen() {
+    let machine = Machine::new("shown");
+    let file = "project/.cursor/mcp.json";
+    let entry = r#"{"mcpServers": {"travel": {"command": "x"}}}"#;
+    let policy = "settings/askback/wrap.toml";
+    for (show, shows) in [
+        ("browser", "A question opens a page in your browser"),
+        ("notice", "A notice on the desktop says"),
+        ("none", "Questions wait until `askback answer`"),
+    ] {
+        machine.write(file, entry);
+        machine.write(policy, "");
+        let option = format!("--show={show}");
+        machine.says(&["--in", "cursor", "travel", &option], 0, &[shows]);
+        machine.write(file, entry);
+        machine.write(policy, &format!("[server.travel]\nshow = '{show}'\n"));
+        machine.says(&["--in", "cursor", "travel"], 0, &[shows]);
+    }
+}
+
+#[test]
 fn what_to_do_next_names_the_server() {
     let machine = Machine::new("next");
     let file = "user/.codex/config.toml";

@@ -10,6 +10,7 @@ use askback_host::{
 };
 use serde_json::Value;
 
+use super::Show;
 use crate::{
     error::Error,
     known_clients::KnownClient,
@@ -154,7 +155,13 @@ impl FoundEntry {
     }
 }
 
-pub fn install(client: &'static KnownClient, name: &str, options: &[String]) -> Result<(), Error> {
+/// Makes the entry start this command with these options, of which `show` is one.
+pub(super) fn install(
+    client: &'static KnownClient,
+    name: &str,
+    options: &[String],
+    show: Show,
+) -> Result<(), Error> {
     let folders = folders()?;
     let found = FoundEntry::find(client, name, &folders)?;
     let shape = found.shape();
@@ -212,10 +219,7 @@ pub fn install(client: &'static KnownClient, name: &str, options: &[String]) -> 
             client.title()
         ));
     }
-    page.line(words!(
-        "Start {} again. A question opens a page in your browser, and `askback answer` in a terminal shows it.",
-        client.title()
-    ));
+    page.line(words!("Start {} again. {}", client.title(), asked(show)));
     page.line(words!(
         "This puts back what was there: askback wrap --in {} --undo {}",
         client.name,
@@ -260,6 +264,19 @@ pub fn undo(client: &'static KnownClient, name: &str) -> Result<(), Error> {
     found.put_change(&mut page, &found.entry, &entry);
     page.line(words!("Start {} again.", client.title()));
     Ok(out::print(&page.take())?)
+}
+
+/// How the user learns of a question.
+fn asked(show: Show) -> &'static str {
+    match show {
+        Show::Browser => {
+            "A question opens a page in your browser, and `askback answer` in a terminal shows it."
+        }
+        Show::Notice => {
+            "A notice on the desktop says that a question waits, and `askback answer` in a terminal shows it."
+        }
+        Show::None => "Questions wait until `askback answer` in a terminal shows them.",
+    }
 }
 
 /// The members of an entry, one per line, without values that may be secrets.
