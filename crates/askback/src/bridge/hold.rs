@@ -198,7 +198,7 @@ impl HeldCalls {
             Some(call) => call.withdrawal.clone(),
             None => {
                 let calls = self.0.lock();
-                Withdrawal::of_any(calls.held.values().map(|call| call.withdrawal.clone()))
+                Withdrawal::of_one_of(calls.held.values().map(|call| call.withdrawal.clone()))
             }
         }
     }

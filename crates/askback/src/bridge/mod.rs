@@ -117,7 +117,7 @@ pub enum WithdrawalReason {
 }
 
 impl Withdrawal {
-    fn of_any(calls: impl Iterator<Item = Self>) -> Self {
+    fn of_one_of(calls: impl Iterator<Item = Self>) -> Self {
         Self(Arc::new(WithdrawalState {
             reason: OnceLock::new(),
             calls: calls.collect(),
@@ -125,10 +125,13 @@ impl Withdrawal {
     }
 
     /// Returns the reason. `None` if the question was not withdrawn, or if the server withdrew it. If the server does not
-    /// say which of several calls asks, the reason of any of them counts.
+    /// say which of several calls asks, there is a reason once each of them has one.
     pub fn reason(&self) -> Option<WithdrawalReason> {
-        let of_any = || self.0.calls.iter().find_map(Self::reason);
-        self.0.reason.get().copied().or_else(of_any)
+        let of_each = || {
+            let reasons = self.0.calls.iter().map(Self::reason);
+            reasons.collect::<Option<Vec<_>>>()?.first().copied()
+        };
+        self.0.reason.get().copied().or_else(of_each)
     }
 
     fn set(&self, reason: WithdrawalReason) {
