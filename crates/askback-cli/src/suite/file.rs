@@ -429,6 +429,9 @@ cases:
             let place = place.strip_prefix(", in the list or map").unwrap_or(place);
             assert!(place.starts_with(" at line 1"), "{error}");
         }
+        let below = "cases: [{name: a, call: x}]\n\nrevisions: 2025";
+        let error = suite(below).expect_err("a mistake").to_string();
+        assert!(error.ends_with(", in the list or map at line 1"), "{error}");
         let error = suite("{}").expect_err("a mistake").to_string();
         assert_eq!(error, "`cases` is missing at line 1");
     }

@@ -41,11 +41,6 @@ fn a_wrong_file_is_refused_at_its_line() {
         "answers[1]: a rule needs exactly one of",
     );
     check(
-        "answers:\n  - cancel: true\n\nroots: 3",
-        "in the list or map at line 1",
-        "roots: ",
-    );
-    check(
         "answers:\n  - decline: false",
         "line 2",
         "a rule needs exactly one of",
