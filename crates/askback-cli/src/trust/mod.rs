@@ -407,6 +407,8 @@ mod tests {
                 "-c".to_owned(),
                 "rm *\u{1b}".to_owned(),
                 "--token=abc".to_owned(),
+                "--key".to_owned(),
+                "def".to_owned(),
             ],
             env: pair("LD_PRELOAD\u{1b}"),
             cwd: Some(PathBuf::from("/b\u{1b}")),
@@ -415,7 +417,7 @@ mod tests {
         check(
             Reach::Start(command),
             &[
-                "| start sh -c 'rm *<U+001B>' --token=abc",
+                "| start sh -c 'rm *<U+001B>' --token=abc --key def",
                 "| in the folder /b",
                 "| with the variable LD_PRELOAD<U+001B> set to hush",
             ],

@@ -241,13 +241,18 @@ fn a_policy_has_the_options_of_a_server() {
     let policy =
         "[defaults]\nask = 'client'\n[server.travel]\nask = 'here'\nanswers = 'travel.yaml'\n";
     scratch.file("policies/wrap.toml", policy);
+    scratch.file("refuses.yaml", &ANSWERS.replace("true", "false"));
     let options = ["--policy", "policies/wrap.toml", "--name", "travel"];
     // The client supports forms, but is not asked.
     let takes_forms = json!({"elicitation": {}});
-    let mut client = Client::of_travel(&scratch, "2025-11-25", &options, &takes_forms);
-    let said = client.book();
-    assert!(said.starts_with("Booked: Barcelona"), "{said}");
-    client.end();
+    // The command line comes first.
+    for (more, books) in [(&[][..], true), (&["--answers", "refuses.yaml"], false)] {
+        let options = [&options, more].concat();
+        let mut client = Client::of_travel(&scratch, "2025-11-25", &options, &takes_forms);
+        let said = client.book();
+        assert_eq!(said.starts_with("Booked: Barcelona"), books, "{said}");
+        client.end();
+    }
 }
 
 #[test]

@@ -4,6 +4,7 @@ use std::{
     future::Future,
     io,
     sync::{Arc, Weak},
+    time::Duration,
 };
 
 use askback_core::{
@@ -198,11 +199,10 @@ impl ForwardCtx {
         let Ok(bytes) = seal::open(keys, &binding, state, asking.state_bytes) else {
             return Ok(None);
         };
-        let Ok(SealedState { issued, state }) = serde_json::from_slice(&bytes) else {
+        let Ok(sealed) = serde_json::from_slice::<SealedState<T>>(&bytes) else {
             return Ok(None);
         };
-        let age = self.shared.clock().now().saturating_sub(issued);
-        Ok((age <= millis(asking.round_ttl)).then_some(state))
+        Ok(sealed.fresh(self.shared.clock().now(), asking.round_ttl))
     }
 
     fn binding<'a>(&'a self, request: &'a OtherRequest, arguments: [u8; 32]) -> Binding<'a> {
@@ -225,6 +225,13 @@ struct SealedState<T> {
     issued: Millis,
     #[serde(rename = "s")]
     state: T,
+}
+
+impl<T> SealedState<T> {
+    fn fresh(self, now: Millis, ttl: Duration) -> Option<T> {
+        let age = now.saturating_sub(self.issued);
+        (age <= millis(ttl)).then_some(self.state)
+    }
 }
 
 /// The digest of a request's parameters, without the answers and the state of its round.
@@ -337,5 +344,22 @@ impl ServerBuilder {
     pub fn forward(mut self, to: impl Forward) -> Self {
         self.forward = Some(Arc::new(to));
         self.without_rate_limit()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sealed_state_is_too_old_after_the_time_of_a_round() {
+        for (now, is_fresh) in [(1_000, true), (61_000, true), (61_001, false)] {
+            let sealed = SealedState {
+                issued: 1_000,
+                state: (),
+            };
+            let state = sealed.fresh(now, Duration::from_secs(60));
+            assert_eq!(state.is_some(), is_fresh, "{now}");
+        }
     }
 }

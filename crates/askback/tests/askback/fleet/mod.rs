@@ -17,14 +17,15 @@ use std::{
 };
 
 use askback::{
-    Change, Ctx, Fleet, Form, Resource, Result, Revision, Server, ServerBuilder, Tool,
-    journal::{CallCounter, CountedCall},
+    Change, Clock, Ctx, Fleet, Form, Resource, Result, Revision, Server, ServerBuilder, Tool,
+    journal::{CallCounter, CountedCall, Journal},
     keys::{Key, KeyRing, KeySource},
     limits::Limits,
     protocol::CreateMessageParams,
-    store::{MemoryStore, SqliteStore, Store, StoreError, StoreFuture},
+    store::{MemoryStore, Millis, SqliteStore, Store, StoreError, StoreFuture},
     testing::TestClock,
 };
+use http::StatusCode;
 use serde_json::{Value, json};
 
 use self::{
@@ -32,6 +33,19 @@ use self::{
     memory::MemoryBus,
 };
 use crate::http::client::{Client, Response, Session};
+
+/// The lifetime of a session.
+const SEVEN_DAYS: Millis = 7 * 24 * 3600 * 1000;
+
+/// The clock of a process that serves later.
+#[derive(Debug, Clone, Copy)]
+struct Later(TestClock, Millis);
+
+impl Clock for Later {
+    fn now(&self) -> Millis {
+        self.0.now() + self.1
+    }
+}
 
 /// The revisions with forms and resumable streams.
 const REVISIONS: [Revision; 2] = [Revision::V2025_06_18, Revision::V2025_11_25];
@@ -86,6 +100,14 @@ impl Shared {
         let line = JournalLine::new(&self.journal);
         let server = self.builder(&line).build().expect("the server is whole");
         (Client::of(&server), line)
+    }
+
+    /// The status of a ping of a session, at a process whose clock is ahead.
+    async fn status_after(&self, session: &Session, ahead: Millis) -> StatusCode {
+        let server = self.builder(&JournalLine::new(&self.journal));
+        let server = server.clock(Later(self.clock, ahead)).build();
+        let later = at(session, &Client::of(&server.expect("the server is whole")));
+        later.call(1, "ping", json!({})).await.status
     }
 
     fn builder(&self, line: &JournalLine) -> ServerBuilder {
@@ -400,6 +422,26 @@ async fn what_is_not_of_the_session_is_refused() {
     let third = at(&session, &shared.node());
     assert_eq!(third.post(&answer).await.status, 404);
     assert_eq!(shared.bookings.load(Ordering::Relaxed), 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_session_is_over_after_seven_days() {
+    let shared = Shared::new();
+    let session = shared.session().await;
+    for (ahead, status) in [(SEVEN_DAYS - 60_000, 200), (SEVEN_DAYS, 404)] {
+        assert_eq!(shared.status_after(&session, ahead).await, status);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_session_that_was_ended_stays_so_until_its_id_has_expired() {
+    let shared = Shared::new();
+    let session = shared.session().await;
+    assert_eq!(session.delete().await.status, 204);
+    let ahead = SEVEN_DAYS - 60_000;
+    let purged = Journal::purge(&*shared.journal, shared.clock.now() + ahead).await;
+    purged.expect("the journal is there");
+    assert_eq!(shared.status_after(&session, ahead).await, 404);
 }
 
 #[tokio::test(start_paused = true)]

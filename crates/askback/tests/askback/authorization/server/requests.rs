@@ -227,6 +227,7 @@ async fn a_request_without_a_good_token_is_told_what_to_do() {
             malformed(twice),
         ),
         ("in the URL", "?access_token=x", vec![], malformed(url)),
+        ("in any case", "?Access_Token=x", vec![], malformed(url)),
         (
             "in the URL as well",
             "?a=b&access_token=x",
