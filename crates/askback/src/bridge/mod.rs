@@ -101,7 +101,7 @@ pub struct Withdrawal(Arc<WithdrawalState>);
 #[derive(Debug, Default)]
 struct WithdrawalState {
     reason: OnceLock<WithdrawalReason>,
-    /// The calls one of which asks, if the server does not say which.
+    /// If the server does not say which call asks, all calls that may have asked.
     calls: Vec<Withdrawal>,
 }
 
@@ -265,10 +265,10 @@ impl Bridge {
 
     /// Sets what recognizes a server that speaks 2026-07-28 but can ask only in older revisions.
     ///
-    /// Such a server is connected with a session, if it has sessions, and `found` gets its name and version. The call that failed is not repeated,
-    /// because it may have had an effect before it asked. Its result says that it can be made again. A server that is known
-    /// when a client connects is asked for a session first, and is connected again without one if its greeting shows
-    /// that it has changed.
+    /// The bridge connects such a server with a session, if the server has sessions, and `found` gets its name and version.
+    /// The call that failed is not repeated, because it may have had an effect before it asked. Its result says that it can
+    /// be made again. A server that is known when a client connects is asked for a session first. If its greeting shows
+    /// that it has changed, the bridge connects again without one.
     #[must_use]
     pub fn asks_in_older(
         mut self,

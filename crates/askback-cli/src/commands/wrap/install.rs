@@ -155,7 +155,7 @@ impl FoundEntry {
     }
 }
 
-/// Makes the entry start this command with these options, of which `show` is one.
+/// Makes the entry start this command with these options. They include `show`.
 pub(super) fn install(
     client: &'static KnownClient,
     name: &str,

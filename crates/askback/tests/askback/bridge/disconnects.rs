@@ -721,7 +721,7 @@ async fn a_side_that_disconnects_at_any_message_ends_the_call_at_the_other() {
     assert!(failed.is_empty(), "{failed:#?}");
 }
 
-/// Such a server does not say which of its calls asks.
+/// The server does not say which call asks.
 #[tokio::test(start_paused = true)]
 async fn a_server_of_two_calls_did_not_withdraw_the_question_of_a_client_that_ends() {
     let mut scene = Scene::open(Case {
