@@ -99,7 +99,7 @@ pub(super) fn calls() -> Vec<Call> {
                 .says("A trip to Lisbon"),
             Call::tool(way, "find_best_flight")
                 .with(SEARCH)
-                .says("the model m"),
+                .says("the model (m)"),
             Call::tool(way, "book")
                 .says("booked for Ada as 7")
                 .commits(),
