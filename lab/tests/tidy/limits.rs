@@ -36,7 +36,8 @@ fn unused(tree: &Tree, limits: &str) -> Vec<Problem> {
     fields(limits)
         .iter()
         .filter(|limit| !is_used(limit))
-        .map(|limit| format!("the limit {} bounds nothing", limit.path()))
+        .map(|limit| limit.path())
+        .map(|path| format!("the limit {path} bounds nothing: no code has the words `.{path}`"))
         .collect()
 }
 
