@@ -99,7 +99,7 @@ pub async fn run(mut args: CheckArgs, outcome: &mut Outcome) -> Result<(), Error
     note(words!("Looking at {}…", given(&target.name).short()));
     if !args.quick {
         note(words!(
-            "A few seconds if the server starts quickly and answers every request, at most about {} minutes. Ctrl-C shows what was found so far.",
+            "It takes a few seconds if the server starts quickly and answers every request, and at most about {} minutes. Ctrl-C shows what was found so far.",
             TRIED.as_secs().div_ceil(60)
         ));
     }
