@@ -25,14 +25,6 @@ pub(super) struct Resource {
 }
 
 impl Resource {
-    /// A resource whose URI holds no secret.
-    pub(super) fn plain(uri: impl Into<String>) -> Self {
-        Self {
-            uri: uri.into(),
-            ..Self::default()
-        }
-    }
-
     /// A resource from a template and the values of its variables.
     fn filled(template: &str, uri: String, mut values: BTreeMap<String, String>) -> Self {
         values.retain(|name, value| secret::is_name(name) || secret::is_in(value, secret::is_name));
@@ -50,7 +42,10 @@ impl Resource {
             let resource = Self::filled(template, uri.clone(), values);
             resource.template.is_some().then_some(resource)
         });
-        resource.unwrap_or_else(|| Self::plain(uri))
+        resource.unwrap_or_else(|| Self {
+            uri,
+            ..Self::default()
+        })
     }
 
     /// The URI, or the template if the URI holds a secret.
@@ -61,25 +56,16 @@ impl Resource {
 
 impl Repl<'_> {
     pub(super) async fn read_resource(&mut self, written: String) -> Result<(), Error> {
-        match self.resource(&written).await? {
-            Some(resource) => {
-                let made = self.make(Call::Read(resource), false).await;
-                made.map_err(|error| self.switching(error, &written))
-            }
-            None => Ok(()),
-        }
-    }
-
-    /// The resource of a URI, or of a template that the user fills in. Returns `None` if the user cancels.
-    pub(super) async fn resource(&mut self, written: &str) -> Result<Option<Resource>, Error> {
         let Session { client, host, .. } = &mut *self.session;
-        let Some((uri, values)) = missing::for_uri(client, host, written).await else {
-            return Ok(None);
+        let Some((uri, values)) = missing::for_uri(client, host, &written).await else {
+            return Ok(());
         };
-        if uri != written {
-            return Ok(Some(Resource::filled(written, uri, values)));
-        }
-        Ok(Some(self.written(uri).await?))
+        let resource = match uri == written {
+            true => self.written(uri).await?,
+            false => Resource::filled(&written, uri, values),
+        };
+        let made = self.make(Call::Read(resource), false).await;
+        made.map_err(|error| self.switching(error, &written))
     }
 
     async fn written(&mut self, uri: String) -> Result<Resource, Error> {
